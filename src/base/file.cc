@@ -1,0 +1,129 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace qwick {
+namespace {
+
+// Closes a descriptor at the end of a scope.
+struct Descriptor {
+  int fd;
+  explicit Descriptor(int descriptor) : fd(descriptor) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+std::string errno_text() { return std::generic_category().message(errno); }
+
+void check_plain_name(std::string_view set, std::string_view file) {
+  if (file.empty() || file == "." || file == ".." || file.find('/') != std::string_view::npos ||
+      file.find('\0') != std::string_view::npos) {
+    invalid_file("{}: \"{}\" is not a plain file name", set, file);
+  }
+}
+
+}  // namespace
+
+MappedFile MappedFile::open(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd < 0) {
+    fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "{}: {}", name, errno_text());
+  }
+  struct stat status {};
+  if (::fstat(file.fd, &status) != 0) fail(ErrorCode::kIo, "{}: {}", name, errno_text());
+  if (!S_ISREG(status.st_mode)) fail(ErrorCode::kIo, "{}: not a regular file", name);
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) return MappedFile(name, {}, false);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (address == MAP_FAILED) fail(ErrorCode::kIo, "{}: can't map it: {}", name, errno_text());
+  return MappedFile(name, {static_cast<const std::byte*>(address), size}, true);
+}
+
+MappedFile MappedFile::from_memory(std::string name, std::span<const std::byte> bytes) {
+  return MappedFile(std::move(name), bytes, false);
+}
+
+MappedFile::MappedFile(std::string name, std::span<const std::byte> bytes, bool mapped)
+    : name_(std::move(name)), bytes_(bytes), mapped_(mapped) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : name_(std::move(other.name_)),
+      bytes_(std::exchange(other.bytes_, {})),
+      mapped_(std::exchange(other.mapped_, false)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(name_, other.name_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (mapped_) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+FileSet FileSet::directory(std::filesystem::path path) {
+  std::error_code error;
+  const bool is_directory = std::filesystem::is_directory(path, error);
+  if (error) fail(ErrorCode::kNotFound, "{}: {}", path.string(), error.message());
+  if (!is_directory) fail(ErrorCode::kNotFound, "{}: not a directory", path.string());
+  FileSet set(path.string());
+  set.directory_ = std::move(path);
+  return set;
+}
+
+FileSet FileSet::embedded(std::string name,
+                          std::map<std::string, std::span<const std::byte>, std::less<>> files) {
+  FileSet set(std::move(name));
+  set.files_ = std::move(files);
+  return set;
+}
+
+bool FileSet::contains(std::string_view file) const {
+  if (directory_.empty()) return files_.contains(file);
+  std::error_code error;
+  return std::filesystem::exists(directory_ / file, error);
+}
+
+MappedFile FileSet::open(std::string_view file) const {
+  check_plain_name(name_, file);
+  if (!directory_.empty()) return MappedFile::open(directory_ / file);
+  const auto found = files_.find(file);
+  if (found == files_.end()) fail(ErrorCode::kNotFound, "{}: no file {}", name_, file);
+  return MappedFile::from_memory(name_ + "/" + found->first, found->second);
+}
+
+std::optional<MappedFile> FileSet::find(std::string_view file) const {
+  if (!contains(file)) return std::nullopt;
+  return open(file);
+}
+
+std::vector<std::string> FileSet::list() const {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : files_) names.push_back(name);
+  if (!directory_.empty()) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+      names.push_back(entry.path().filename().string());
+    }
+    if (error) fail(ErrorCode::kIo, "{}: {}", name_, error.message());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace qwick

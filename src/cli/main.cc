@@ -1,0 +1,2 @@
+#include "cli/main.h"
+namespace qwick::cli { int run(int, char**) { return 0; } }
