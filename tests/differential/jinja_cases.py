@@ -105,7 +105,7 @@ nothing[0]
 nothing.foo
 nothing['foo'] is defined
 d.a, d['a'], d.zz, d['zz'], d.zz is defined
-d.items, d.keys is callable
+d.items is callable, d.keys is callable
 d.c.k
 d['c']['k']
 d.c.zz.y
@@ -302,7 +302,7 @@ dict(a=1, b=2), dict(d, z=1), dict([['a', 1]]), dict(), dict(pairs)
 dict(1)
 namespace(a=1).a, namespace({'x': 2}).x, namespace(a=1)['a'], namespace().zz is defined, namespace(a=1)
 namespace(_a=1)
-cycler('a', 'b').next(), joiner()(), joiner('|')
+cycler('a', 'b').next(), joiner()()
 cycler()
 raise_exception('boom')
 raise_exception()
@@ -312,7 +312,7 @@ s()
 1()
 s.nosuch()
 d.a()
-s.upper
+s.upper is callable
 l.__class__, s.__len__ is defined, d.__class__.__mro__
 d['__class__']
 ''.__class__

@@ -68,6 +68,8 @@ int main() {
       out = probe.answer(qwick::parse_json(line, "request", 200));
     } catch (const qwick::Error& error) {
       out = {{"error", error.what()}, {"compile", error.code() == qwick::ErrorCode::kUnsupported}};
+    } catch (const qwick::jinja::TemplateError& error) {
+      out = {{"error", error.what()}};  // from the variables
     }
     std::cout << out.dump() << std::endl;
   }

@@ -153,8 +153,10 @@ struct DictObject : Object {
 };
 
 struct RangeObject : Object {
-  RangeObject(int64_t begin, int64_t stride, int64_t length) : start(begin), step(stride), count(length) {}
+  RangeObject(int64_t begin, int64_t end, int64_t stride, int64_t length)
+      : start(begin), stop(end), step(stride), count(length) {}
   int64_t start;
+  int64_t stop;
   int64_t step;
   int64_t count;
 };
