@@ -1,6 +1,7 @@
 // The chat templates that come with qwick. `qwen3` gives the prompts that Qwen3 was trained on: the same
-// text as the model's own template wherever that gives any. Where that one fails, on content that is null
-// or made of parts, this one takes null as "" and joins the text of the parts.
+// text as the model's own template wherever that gives any. Where that one fails, on a user's, system's or
+// assistant's content that is null or made of parts, this one takes null as "" and joins the text of the
+// parts.
 #include "text/chat_template_builtin.h"
 
 namespace qwick {
@@ -92,7 +93,7 @@ constexpr std::string_view kQwen3Template = R"jinja({%- macro text_of(content) -
     {{- '<|im_end|>\n' -}}
   {%- elif message.role == 'tool' -%}
     {%- if loop.first or loop.previtem.role != 'tool' -%}{{- '<|im_start|>user' -}}{%- endif -%}
-    {{- '\n<tool_response>\n' ~ text ~ '\n</tool_response>' -}}
+    {{- '\n<tool_response>\n' ~ message.content ~ '\n</tool_response>' -}}
     {%- if loop.last or loop.nextitem.role != 'tool' -%}{{- '<|im_end|>\n' -}}{%- endif -%}
   {%- endif -%}
 {%- endfor -%}
