@@ -15,7 +15,8 @@ namespace {
 
 std::string render(const std::string& source, const char* variables = "{}", const Limits& limits = {}) {
   Variables values;
-  for (const auto& [name, value] : parse_json(variables, "test", 200).items()) {
+  const Json json = parse_json(variables, "test", 200);
+  for (const auto& [name, value] : json.items()) {
     values.emplace_back(name, value_from_json(value));
   }
   return Template(source, "t").render(values, limits);
