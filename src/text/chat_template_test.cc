@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -77,6 +79,27 @@ TEST(ChatTemplateSource, HuggingFace) {
   const std::string broken = R"({"chat_template": 5})";
   EXPECT_THROW(load_chat_template_hf(FileSet::embedded("m", {{"tokenizer_config.json", bytes_of(broken)}})),
                Error);
+}
+
+// A file of the real models that tests use (make test-models), or nothing.
+std::filesystem::path test_model(const char* name) {
+  const char* folder = std::getenv("QWICK_TEST_MODELS");
+  const char* home = std::getenv("HOME");
+  if (folder != nullptr) return std::filesystem::path(folder) / name;
+  return std::filesystem::path(home == nullptr ? "" : home) / ".cache/qwick/test-models" / name;
+}
+
+TEST(ChatTemplateSource, Gguf) {
+  const auto path = test_model("smollm2-135m-instruct-q4_1.gguf");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path << ": get it by `make test-models`";
+  const auto chat = load_chat_template_gguf(GgufFile::open(MappedFile::open(path)));
+  ASSERT_TRUE(chat.has_value());
+  ChatTemplate::Input input;
+  input.messages = Json::array({{{"role", "user"}, {"content", "Hi"}}});
+  EXPECT_EQ(
+      chat->render(input),
+      "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+      "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 }
 
 }  // namespace
