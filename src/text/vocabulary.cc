@@ -2,6 +2,7 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "text/hash.h"
