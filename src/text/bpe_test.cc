@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace qwick {
 namespace {
@@ -34,10 +36,13 @@ Model random_model(uint32_t seed) {
   Model model{{"a", "b", "c", "d"}, {}};
   std::map<std::string, bool> seen;
   while (model.tokens.size() < 120) {
-    const auto pick = [&] { return static_cast<int32_t>(random() % std::min<size_t>(model.tokens.size(), 30)); };
+    const auto pick = [&] {
+      return static_cast<int32_t>(random() % std::min<size_t>(model.tokens.size(), 30));
+    };
     const int32_t left = pick();
     const int32_t right = pick();
-    const std::string both = model.tokens[static_cast<size_t>(left)] + model.tokens[static_cast<size_t>(right)];
+    const std::string both =
+        model.tokens[static_cast<size_t>(left)] + model.tokens[static_cast<size_t>(right)];
     if (both.size() <= 12 && !std::exchange(seen[both], true)) model.merge(left, right);
   }
   std::shuffle(model.merges.begin(), model.merges.end(), random);

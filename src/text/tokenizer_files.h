@@ -18,8 +18,8 @@
 namespace qwick {
 
 struct TokenizerFiles {
-  Vocabulary vocabulary;            // added tokens included, as what they decode to
-  std::vector<Bpe::Merge> merges;   // by rank
+  Vocabulary vocabulary;           // added tokens included, as what they decode to
+  std::vector<Bpe::Merge> merges;  // by rank
   std::vector<AddedToken> added;
   PreTokenizer pre_tokenizer = PreTokenizer::kGpt2;
   bool nfc = false;

@@ -38,16 +38,21 @@ TEST(Utf8, EveryCodePointRoundTrips) {
 }
 
 TEST(Utf8, IllFormedSequencesAreCountedAsMaximalSubparts) {
-  const std::string r = "\xEF\xBF\xBD";
-  EXPECT_EQ(lossy("a\xFFz"), "a" + r + "z");
-  EXPECT_EQ(lossy("\xC0\xAF"), r + r);                          // overlong
-  EXPECT_EQ(lossy("\xE0\x80\x80"), r + r + r);                  // overlong
-  EXPECT_EQ(lossy("\xED\xA0\x80"), r + r + r);                  // surrogate
-  EXPECT_EQ(lossy("\xF4\x90\x80\x80"), r + r + r + r);          // beyond U+10FFFF
-  EXPECT_EQ(lossy("\xF0\x9F\x98z"), r + "z");                   // cut after three bytes
-  EXPECT_EQ(lossy("\xE4\xBD\xE4\xBD\xA0"), r + "\xE4\xBD\xA0");  // cut by another character
-  EXPECT_EQ(lossy("\xF0\x9F"), r);
-  EXPECT_EQ(lossy(std::string_view("\0\x80", 2)), std::string(1, '\0') + r);
+  constexpr std::string_view kReplaced = "\xEF\xBF\xBD";
+  const auto replaced = [&](size_t n) {
+    std::string out;
+    for (; n > 0; --n) out += kReplaced;
+    return out;
+  };
+  EXPECT_EQ(lossy("\xFF"), replaced(1));
+  EXPECT_EQ(lossy("\xC0\xAF"), replaced(2));          // overlong
+  EXPECT_EQ(lossy("\xE0\x80\x80"), replaced(3));      // overlong
+  EXPECT_EQ(lossy("\xED\xA0\x80"), replaced(3));      // surrogate
+  EXPECT_EQ(lossy("\xF4\x90\x80\x80"), replaced(4));  // beyond U+10FFFF
+  EXPECT_EQ(lossy("\xF0\x9F"), replaced(1));
+  EXPECT_EQ(lossy("\xF0\x9F\x98z"), replaced(1) + "z");                    // cut after three bytes
+  EXPECT_EQ(lossy("\xE4\xBD\xE4\xBD\xA0"), replaced(1) + "\xE4\xBD\xA0");  // cut by another character
+  EXPECT_EQ(lossy(std::string_view("\0\x80\0", 3)), std::string(1, '\0') + replaced(1) + '\0');
 }
 
 TEST(Utf8, LossyWaitsForTheRestOfACharacter) {
@@ -83,7 +88,7 @@ TEST(Nfc, Composes) {
   EXPECT_EQ(nfc(utf8({0xE9, 0x323})), utf8({0x1EB9, 0x301}));
   EXPECT_EQ(nfc(utf8({0x1100, 0x1161, 0x11A8})), utf8({0xAC01}));
   EXPECT_EQ(nfc(utf8({0xAC00, 0x11A8})), utf8({0xAC01}));
-  EXPECT_EQ(nfc(utf8({0x212B})), utf8({0xC5}));         // Angstrom sign
+  EXPECT_EQ(nfc(utf8({0x212B})), utf8({0xC5}));          // Angstrom sign
   EXPECT_EQ(nfc(utf8({0x0958})), utf8({0x915, 0x93C}));  // excluded from composition
   EXPECT_EQ(nfc(utf8({0x301})), utf8({0x301}));
 }
@@ -101,14 +106,16 @@ TEST(Nfc, TextThatDoesNotChangeIsNotCopied) {
 
 TEST(Nfc, EqualsUtf8proc) {
   std::mt19937 random(7);
-  // Ranges that have been stable since Unicode 9, rich in marks and composites.
+  // Ranges that have been stable since Unicode 9, rich in marks and composites. Without U+11A7, which
+  // utf8proc 2.8 drops after a syllable.
   constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
-      {0x20, 0x7E},     {0xC0, 0x24F},    {0x300, 0x36F},   {0x370, 0x3FF},   {0x591, 0x5C7},    {0x64B, 0x65F},
-      {0x915, 0x95F},   {0x3041, 0x30FF}, {0x1100, 0x11FF}, {0x1E00, 0x1FFF}, {0xAC00, 0xD7A3},  {0xF900, 0xFAD9},
-      {0x20D0, 0x20F0}, {0x2126, 0x212B}, {0x1D15E, 0x1D1C0}, {0x2F800, 0x2FA1D}, {0x302A, 0x302F}, {0x3099, 0x309A}};
+      {0x20, 0x7E},       {0xC0, 0x24F},      {0x300, 0x36F},   {0x370, 0x3FF},   {0x591, 0x5C7},
+      {0x64B, 0x65F},     {0x915, 0x95F},     {0x3041, 0x30FF}, {0x1100, 0x11A6}, {0x11A8, 0x11FF},
+      {0x1E00, 0x1FFF},   {0xAC00, 0xD7A3},   {0xF900, 0xFAD9}, {0x20D0, 0x20F0}, {0x2126, 0x212B},
+      {0x1D15E, 0x1D1C0}, {0x2F800, 0x2FA1D}, {0x302A, 0x302F}, {0x3099, 0x309A}};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
-    for (uint32_t n = random() % 12 + 1; n > 0; --n) {
+    for (auto n = random() % 12 + 1; n > 0; --n) {
       const auto& [low, high] = kRanges[random() % std::size(kRanges)];
       append_utf8(low + static_cast<uint32_t>(random()) % (high - low + 1), text);
     }
