@@ -2,16 +2,20 @@
 #include "text/added_tokens.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <span>
+#include <tuple>
 
 #include "text/unicode.h"
 
 namespace qwick {
 
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  std::stable_sort(tokens_.begin(), tokens_.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
+  const auto key = [](const AddedToken& token) {
+    return std::tuple(std::cref(token.content), !token.special, token.id);
+  };
+  std::sort(tokens_.begin(), tokens_.end(),
+            [&](const AddedToken& a, const AddedToken& b) { return key(a) < key(b); });
   const auto same = [](const AddedToken& a, const AddedToken& b) { return a.content == b.content; };
   tokens_.erase(std::unique(tokens_.begin(), tokens_.end(), same), tokens_.end());
   for (const AddedToken& token : tokens_) begins_token_[static_cast<unsigned char>(token.content[0])] = true;

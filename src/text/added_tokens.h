@@ -26,7 +26,7 @@ struct AddedToken {
 
 class AddedTokenMatcher {
  public:
-  // No content may be empty; of two tokens with the same one the first counts.
+  // No content may be empty; of two tokens with the same one a special one counts, else the lower id.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }

@@ -14,7 +14,6 @@
 namespace qwick {
 namespace {
 
-// Where two tokens are the same after normalization the special one counts, as in Hugging Face.
 AddedTokenMatcher make_matcher(const TokenizerFiles& files, bool normalized) {
   std::vector<AddedToken> tokens;
   for (AddedToken token : files.added) {
@@ -25,7 +24,6 @@ AddedTokenMatcher make_matcher(const TokenizerFiles& files, bool normalized) {
     }
     tokens.push_back(std::move(token));
   }
-  std::stable_partition(tokens.begin(), tokens.end(), [](const AddedToken& token) { return token.special; });
   return AddedTokenMatcher(std::move(tokens));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "text/unicode_data.h"
 
@@ -151,6 +152,7 @@ const Decomposition* find_decomposition(std::span<const Decomposition> table, ui
 struct Mark {
   uint32_t code_point;
   uint8_t combining_class;
+  uint32_t position = 0;  // among the marks of a run, where sorting needs it
 };
 
 // Canonical decomposition, to the end. The tables are four levels deep at most.
@@ -201,15 +203,19 @@ uint32_t compose(uint32_t first, uint32_t second) {
   return found != table.end() && found->first == first && found->second == second ? found->code_point : 0;
 }
 
+// Marks of the same class keep their order.
 void sort_marks(std::vector<Mark>& marks) {
+  const auto before = [](const Mark& a, const Mark& b) {
+    return std::pair(a.combining_class, a.position) < std::pair(b.combining_class, b.position);
+  };
+  for (size_t i = 0; i < marks.size(); ++i) marks[i].position = static_cast<uint32_t>(i);
   for (auto begin = marks.begin(); begin != marks.end();) {
     if (begin->combining_class == 0) {
       ++begin;
       continue;
     }
     const auto end = std::find_if(begin, marks.end(), [](const Mark& m) { return m.combining_class == 0; });
-    std::stable_sort(begin, end,
-                     [](const Mark& a, const Mark& b) { return a.combining_class < b.combining_class; });
+    std::sort(begin, end, before);
     begin = end;
   }
 }
