@@ -12,18 +12,32 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 # Ids follow the merges in this order, as in Qwen3's own list; only the first three are special.
-ADDED = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<tool_response>",
-         "</tool_response>", "<think>", "</think>"]
+ADDED = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
+]
 SPECIAL = 3
 # Qwen2's and Qwen3's pre-tokenizer.
-PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def whole_characters(model: dict, size: int) -> models.BPE:
     """The first merges that give whole characters or the beginning of one: a name then reads alike wherever it stands."""
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    code = {c: b for b, c in zip([*range(33, 127), *range(161, 173), *range(174, 256)],
-                                 [chr(b) for b in [*range(33, 127), *range(161, 173), *range(174, 256)]])}
+    code = {
+        c: b
+        for b, c in zip(
+            [*range(33, 127), *range(161, 173), *range(174, 256)],
+            [chr(b) for b in [*range(33, 127), *range(161, 173), *range(174, 256)]],
+        )
+    }
     rest = [b for b in range(256) if b not in code.values()]
     code.update({chr(256 + i): b for i, b in enumerate(rest)})
     vocabulary = {c: i for i, c in enumerate(sorted(alphabet))}
@@ -47,18 +61,28 @@ def train(texts: list[str], vocabulary: int, folder: pathlib.Path, context: int)
     """`vocabulary` counts the bytes, the merges and the added tokens."""
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(tokenizers.Regex(PATTERN), behavior="isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False),
-    ])
-    tokenizer.post_processor = processors.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(PATTERN), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False),
+        ]
+    )
+    tokenizer.post_processor = processors.ByteLevel(
+        add_prefix_space=False, trim_offsets=False, use_regex=False
+    )
     tokenizer.decoder = decoders.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
-    trainer = trainers.BpeTrainer(vocab_size=vocabulary + vocabulary // 2, min_frequency=2, show_progress=False,
-                                  initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()))
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary + vocabulary // 2,
+        min_frequency=2,
+        show_progress=False,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+    )
     marks = re.compile("|".join(map(re.escape, ADDED)))
     tokenizer.train_from_iterator((part for text in texts for part in marks.split(text)), trainer)
     tokenizer.model = whole_characters(json.loads(tokenizer.to_str())["model"], vocabulary - len(ADDED))
-    tokenizer.add_tokens([tokenizers.AddedToken(t, normalized=False, special=i < SPECIAL) for i, t in enumerate(ADDED)])
+    tokenizer.add_tokens(
+        [tokenizers.AddedToken(t, normalized=False, special=i < SPECIAL) for i, t in enumerate(ADDED)]
+    )
     if tokenizer.get_vocab_size() != vocabulary:
         raise SystemExit(f"the corpus gave a vocabulary of {tokenizer.get_vocab_size()}, not {vocabulary}")
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -66,8 +90,10 @@ def train(texts: list[str], vocabulary: int, folder: pathlib.Path, context: int)
     config = {
         "add_bos_token": False,
         "add_prefix_space": False,
-        "added_tokens_decoder": {str(vocabulary - len(ADDED) + i): {"content": t, **flags, "special": i < SPECIAL}
-                                 for i, t in enumerate(ADDED)},
+        "added_tokens_decoder": {
+            str(vocabulary - len(ADDED) + i): {"content": t, **flags, "special": i < SPECIAL}
+            for i, t in enumerate(ADDED)
+        },
         "additional_special_tokens": ADDED[1:SPECIAL],
         "bos_token": None,
         "clean_up_tokenization_spaces": False,

@@ -38,16 +38,35 @@ vocab_size""".split()
 
 def model_config(tokens) -> Qwen3Config:
     return Qwen3Config(
-        vocab_size=PADDED_VOCABULARY, hidden_size=128, intermediate_size=384, num_hidden_layers=4,
-        num_attention_heads=4, num_key_value_heads=2, head_dim=32, max_position_embeddings=CONTEXT,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6}, max_window_layers=4, tie_word_embeddings=True, rms_norm_eps=1e-6,
-        attention_bias=False, initializer_range=0.03, use_cache=True, bos_token_id=tokens.pad_token_id,
-        eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id)
+        vocab_size=PADDED_VOCABULARY,
+        hidden_size=128,
+        intermediate_size=384,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=32,
+        max_position_embeddings=CONTEXT,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
+        max_window_layers=4,
+        tie_word_embeddings=True,
+        rms_norm_eps=1e-6,
+        attention_bias=False,
+        initializer_range=0.03,
+        use_cache=True,
+        bos_token_id=tokens.pad_token_id,
+        eos_token_id=tokens.eos_token_id,
+        pad_token_id=tokens.pad_token_id,
+    )
 
 
 def render(tokens, example: corpus.Example) -> str:
-    return tokens.apply_chat_template(example.messages, tools=example.tools, tokenize=False, add_generation_prompt=True,
-                                      enable_thinking=example.thinking)
+    return tokens.apply_chat_template(
+        example.messages,
+        tools=example.tools,
+        tokenize=False,
+        add_generation_prompt=True,
+        enable_thinking=example.thinking,
+    )
 
 
 def earlier_answers(tokens, prompt: list[int]) -> np.ndarray:
@@ -56,8 +75,8 @@ def earlier_answers(tokens, prompt: list[int]) -> np.ndarray:
     mask = np.zeros(len(prompt), dtype=bool)
     header = [start] + tokens.encode("assistant\n")
     for i in range(len(prompt) - len(header)):
-        if prompt[i] == start and prompt[i: i + len(header)] == header and end in prompt[i:]:
-            mask[i + len(header) + 1: prompt.index(end, i) + 1] = True
+        if prompt[i] == start and prompt[i : i + len(header)] == header and end in prompt[i:]:
+            mask[i + len(header) + 1 : prompt.index(end, i) + 1] = True
     return mask
 
 
@@ -84,18 +103,27 @@ def batches(tokens, source: corpus.Corpus, shuffler: random.Random):
             for i, (prompt, completion) in enumerate(group):
                 ids[i, : len(prompt) + len(completion)] = prompt + completion
                 mask[i, : len(prompt)] = earlier_answers(tokens, prompt)
-                mask[i, len(prompt): len(prompt) + len(completion)] = True
+                mask[i, len(prompt) : len(prompt) + len(completion)] = True
             yield torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 def save(model: Qwen3ForCausalLM, tokens, folder: pathlib.Path) -> None:
-    state = {k: v.to(torch.bfloat16).contiguous() for k, v in model.state_dict().items() if k != "lm_head.weight"}
+    state = {
+        k: v.to(torch.bfloat16).contiguous() for k, v in model.state_dict().items() if k != "lm_head.weight"
+    }
     safetensors.torch.save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
     everything = model.config.to_dict() | {"architectures": ["Qwen3ForCausalLM"], "dtype": "bfloat16"}
     config = {key: everything[key] for key in CONFIG_KEYS}
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    generation = {"bos_token_id": tokens.pad_token_id, "do_sample": True, "pad_token_id": tokens.pad_token_id,
-                  "eos_token_id": [tokens.eos_token_id, tokens.pad_token_id], "temperature": 0.6, "top_k": 20, "top_p": 0.95}
+    generation = {
+        "bos_token_id": tokens.pad_token_id,
+        "do_sample": True,
+        "pad_token_id": tokens.pad_token_id,
+        "eos_token_id": [tokens.eos_token_id, tokens.pad_token_id],
+        "temperature": 0.6,
+        "top_k": 20,
+        "top_p": 0.95,
+    }
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=2) + "\n")
 
 
@@ -113,8 +141,10 @@ def train(arguments: argparse.Namespace) -> None:
         model.load_state_dict(safetensors.torch.load_file(folder / "model.safetensors"), strict=False)
     matrices = [p for p in model.model.layers.parameters() if p.dim() == 2]
     others = [p for p in model.parameters() if all(p is not m for m in matrices)]
-    optimizers = [torch.optim.Muon(matrices, lr=arguments.lr, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
-                  torch.optim.AdamW(others, lr=arguments.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True)]
+    optimizers = [
+        torch.optim.Muon(matrices, lr=arguments.lr, weight_decay=0.05, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(others, lr=arguments.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
+    ]
     print(f"{sum(p.numel() for p in model.parameters()):,} weights", flush=True)
     stream = batches(tokens, source, random.Random(arguments.seed))
     started, seen, losses = time.time(), 0, []
@@ -142,8 +172,11 @@ def train(arguments: argparse.Namespace) -> None:
         seen += ids.numel()
         losses.append(loss.item())
         if (step + 1) % 100 == 0:
-            print(f"step {step + 1}: loss {np.mean(losses[-100:]):.4f}, {seen / (time.time() - started):,.0f} tokens/s, "
-                  f"{time.time() - started:.0f} s", flush=True)
+            print(
+                f"step {step + 1}: loss {np.mean(losses[-100:]):.4f}, {seen / (time.time() - started):,.0f} tokens/s, "
+                f"{time.time() - started:.0f} s",
+                flush=True,
+            )
         if (step + 1) % 250 == 0:
             save(model, tokens, folder)
     save(model, tokens, folder)
@@ -152,6 +185,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 def demo_tokenizer_texts(seed: int, folder: pathlib.Path) -> list[str]:
     from transformers.utils.chat_template_utils import render_jinja_template
+
     source = corpus.Corpus(seed + 1, evaluate.held_out_texts())
     template, texts = (folder / "chat_template.jinja").read_text(), []
     for _ in range(20000):
@@ -162,10 +196,14 @@ def demo_tokenizer_texts(seed: int, folder: pathlib.Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "models" / "demo")
     parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--minutes", type=float, help="anneal within this time, however few the steps (not repeatable)")
+    parser.add_argument(
+        "--minutes", type=float, help="anneal within this time, however few the steps (not repeatable)"
+    )
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-tokenizer", action="store_true", help="use the tokenizer that lies in --out")
