@@ -200,7 +200,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=pathlib.Path, default=REPOSITORY / "models" / "demo")
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument(
         "--minutes", type=float, help="anneal within this time, however few the steps (not repeatable)"
     )
