@@ -7,6 +7,7 @@ them as chat_template.jinja and is the source for rendering.
 import json
 import pathlib
 import re
+import typing
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -28,24 +29,25 @@ SPECIAL = 3
 PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
+def bytes_by_letter() -> dict[str, int]:
+    """The byte that each of ByteLevel's 256 letters stands for."""
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [b for b in range(256) if b not in visible]
+    return {chr(b): b for b in visible} | {chr(256 + i): b for i, b in enumerate(hidden)}
+
+
 def whole_characters(model: dict, size: int) -> models.BPE:
-    """The first merges that give whole characters or the beginning of one: a name then reads alike wherever it stands."""
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    code = {
-        c: b
-        for b, c in zip(
-            [*range(33, 127), *range(161, 173), *range(174, 256)],
-            [chr(b) for b in [*range(33, 127), *range(161, 173), *range(174, 256)]],
-        )
-    }
-    rest = [b for b in range(256) if b not in code.values()]
-    code.update({chr(256 + i): b for i, b in enumerate(rest)})
-    vocabulary = {c: i for i, c in enumerate(sorted(alphabet))}
+    """The first merges that give whole characters or the beginning of one.
+
+    So no token joins parts of two characters, and a name is cut alike wherever it stands.
+    """
+    byte_of = bytes_by_letter()
+    vocabulary = {c: i for i, c in enumerate(sorted(byte_of))}
     merges = []
     for left, right in model["merges"]:
         if len(vocabulary) == size:
             break
-        text = bytes(code[c] for c in left + right)
+        text = bytes(byte_of[c] for c in left + right)
         try:
             text.decode()
         except UnicodeDecodeError as error:
@@ -57,7 +59,7 @@ def whole_characters(model: dict, size: int) -> models.BPE:
     return models.BPE(vocab=vocabulary, merges=merges)
 
 
-def train(texts: list[str], vocabulary: int, folder: pathlib.Path, context: int) -> None:
+def train(texts: typing.Iterable[str], vocabulary: int, folder: pathlib.Path, context: int) -> None:
     """`vocabulary` counts the bytes, the merges and the added tokens."""
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
