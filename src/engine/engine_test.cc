@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -44,12 +45,14 @@ class HashExecutor : public Executor {
     largest_prompt_step = std::max(largest_prompt_step.load(), n_prompt_tokens);
     largest_batch = std::max(largest_batch.load(), static_cast<uint32_t>(batch.chunks.size()));
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (hold) std::this_thread::yield();
     return logits_;
   }
 
   std::atomic<uint32_t> largest_prompt_step{0};
   std::atomic<uint32_t> largest_batch{0};
   std::atomic<bool> slow{false};
+  std::atomic<bool> hold{false};
 
  private:
   std::vector<uint64_t> hashes_;
@@ -102,12 +105,14 @@ const std::vector<bool> kAll(kVocab, true);
 
 TEST(Engine, ManyRequestsEachGetTheirOwnAnswer) {
   HashExecutor executor(4);
+  executor.hold = true;
   Engine engine(executor, kAll, {.max_queue = 100, .prompt_chunk = 16}, nullptr);
   std::map<uint64_t, GenerationRequest> asked;
   for (int i = 0; i < 40; ++i) {
     GenerationRequest made = request(1 + static_cast<size_t>(i) * 5, 1 + static_cast<uint32_t>(i) % 13, i);
     asked[engine.submit(made)] = made;
   }
+  executor.hold = false;
   const auto answers = collect(engine, asked.size());
   for (const auto& [id, made] : asked) {
     EXPECT_EQ(answers.at(id).tokens, expected_answer(made));
