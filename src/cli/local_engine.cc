@@ -21,7 +21,7 @@ LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options)
         filled_.notify_one();
       })) {}
 
-FinishReason LocalEngine::run(GenerationRequest request, const std::function<bool(int32_t)>& on_token) {
+Outcome LocalEngine::run(GenerationRequest request, const std::function<bool(int32_t)>& on_token) {
   if (request.prompt.size() + request.max_tokens > max_positions()) {
     fail(ErrorCode::kInvalidArgument, "{} prompt tokens and {} to generate are more than the context of {}; see --ctx",
          request.prompt.size(), request.max_tokens, max_positions());
@@ -40,7 +40,7 @@ FinishReason LocalEngine::run(GenerationRequest request, const std::function<boo
         is_wanted = false;
         engine_->cancel(id);
       }
-      if (event.finish) return *event.finish;
+      if (event.finish) return {*event.finish, is_text ? std::nullopt : event.token};
     }
   }
 }
