@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "api/errors.h"
 #include "base/error.h"
 #include "cli/options.h"
 #include "version.h"
@@ -54,6 +55,9 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     std::fprintf(stderr, "qwick: %s\n", error.what());
     return error.code() == ErrorCode::kIo ? 1 : 2;
+  } catch (const api::ApiError& error) {
+    std::fprintf(stderr, "qwick: %s\n", error.what());
+    return 2;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "qwick: out of memory\n");
     return 1;

@@ -29,8 +29,8 @@ struct Options {
   bool chat = false;
   bool no_think = false;
   std::string system;
-  uint32_t max_tokens = 128;
-  double temperature = -1;  // negative: the command's default
+  uint32_t max_tokens = 0;    // 0: the command's default
+  double temperature = -1;    // negative: the command's default
   double top_p = 1.0;
   int32_t top_k = 0;
   double min_p = 0.0;
