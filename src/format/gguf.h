@@ -1,14 +1,17 @@
 // GGUF version 2 and 3 (the file format of llama.cpp): metadata and tensors in one mapped file.
 // Called by model/ (configuration, weights) and text/ (tokenizer, chat template).
 // Everything read is checked; a broken file throws Error kInvalidFile with the file, the name and
-// the byte offset.
+// the byte offset. Well-formed files with tensor types that qwick can't read, version 1 and
+// big-endian files: kUnsupported.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,18 +21,19 @@
 namespace qwick {
 
 // Arrays of numbers keep their values widened; strings are views into the mapping.
-using GgufValue = std::variant<uint64_t, int64_t, double, bool, std::string_view,
-                               std::vector<uint64_t>, std::vector<int64_t>, std::vector<double>,
-                               std::vector<bool>, std::vector<std::string_view>>;
+using GgufValue =
+    std::variant<uint64_t, int64_t, double, bool, std::string_view, std::vector<uint64_t>,
+                 std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<std::string_view>>;
 
 class GgufFile {
  public:
   static GgufFile open(MappedFile file);
 
   const std::string& name() const { return file_.name(); }
+  uint64_t n_bytes() const { return file_.bytes().size(); }
   uint32_t version() const { return version_; }
   const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
-  const std::vector<TensorView>& tensors() const { return tensors_; }
+  const std::vector<TensorView>& tensors() const { return tensors_; }  // in the file's order
 
   const GgufValue* find(std::string_view key) const;
   // The value in the type asked for (any integer width; non-negative where unsigned is asked; numbers
@@ -48,6 +52,9 @@ class GgufFile {
 
  private:
   explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
+
+  [[noreturn]] void missing(std::string_view key) const;
+  [[noreturn]] void wrong_type(std::string_view key, std::string_view wanted) const;
 
   MappedFile file_;
   uint32_t version_ = 0;
