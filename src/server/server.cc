@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <ctime>
 #include <random>
 #include <set>
@@ -62,7 +63,7 @@ class Server::Impl {
  public:
   Impl(ServedModel model, ServerOptions options)
       : options_(std::move(options)),
-        service_(model.tokenizer, model.chat_template, model.generation_defaults, model.config.max_positions),
+        service_(model.tokenizer, model.chat_template, model.generation_defaults, model.context_length),
         routes_(options_.api_keys),
         http_(
             http_options(options_), [this](const std::shared_ptr<HttpExchange>& exchange) { route(exchange); },

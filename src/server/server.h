@@ -2,9 +2,9 @@
 // thread, which is the one in run(); the engine's events come back through wake() and are sent from
 // there. Used by `qwick serve`:
 //
-//   Server server({tokenizer, chat_template, config, defaults}, options);   // binds the port
+//   Server server({tokenizer, chat_template, defaults, context_length}, options);  // binds the port
 //   Engine engine(executor, may_sample, engine_options, [&server] { server.wake(); });
-//   server.run(engine);                                                     // until request_stop()
+//   server.run(engine);  // until request_stop()
 #pragma once
 
 #include <chrono>
@@ -35,8 +35,8 @@ struct ServerOptions {
 struct ServedModel {
   const Tokenizer& tokenizer;
   const ChatTemplate& chat_template;
-  const ModelConfig& config;
   const GenerationDefaults& generation_defaults;
+  uint32_t context_length;  // tokens of prompt and answer together: Executor::max_positions()
 };
 
 class Server {
