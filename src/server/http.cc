@@ -1,6 +1,7 @@
 // One coroutine per connection reads a request, hands it to the handler and sends the answer; a
 // second one (pump) always reads, so that a client that leaves is noticed whatever the first is doing.
 // Both wait on timers that stand for "something has changed" and run on the one I/O thread: no locks.
+// co_await stands alone or initialises a variable: inside conditions, g++ 12 makes wrong code of it.
 #include "server/http.h"
 
 #include <fcntl.h>
@@ -326,13 +327,15 @@ asio::awaitable<Connection::Received> Connection::receive() {
       begin_busy();
       deadline = steady_clock::now() + shared_.options.header_timeout;
     }
-    if (auto received = feed(parser)) co_return std::move(*received);
+    std::optional<Received> received = feed(parser);
+    if (received) co_return std::move(*received);
     if (parser.is_header_done() && !in_body) {
       in_body = true;
       deadline = steady_clock::now() + shared_.options.body_timeout;
       if (boost::beast::iequals(parser.get()[beast_http::field::expect], "100-continue")) {
         send("HTTP/1.1 100 Continue\r\n\r\n");
-        if (!co_await flush()) co_return Received{};
+        const bool alive = co_await flush();
+        if (!alive) co_return Received{};
         continue;
       }
     }
@@ -390,7 +393,8 @@ asio::awaitable<void> Connection::answer(std::shared_ptr<LiveExchange> exchange)
   handle(*exchange_);
   for (;;) {
     if (!output_.empty()) {
-      if (!co_await flush()) break;
+      const bool alive = co_await flush();
+      if (!alive) break;
       exchange_->drained();
     } else if (exchange_->finished() || input_ended_) {
       break;
@@ -434,8 +438,9 @@ asio::awaitable<bool> Connection::flush() {
       if (const auto self = weak.lock(); self && !error && write_watchdog_.expiry() <= steady_clock::now()) close();
     });
     error_code error;
-    n_sent_ += co_await socket_.async_write_some(asio::buffer(in_flight_) + n_sent_,
-                                                 asio::redirect_error(asio::use_awaitable, error));
+    const size_t n = co_await socket_.async_write_some(asio::buffer(in_flight_) + n_sent_,
+                                                       asio::redirect_error(asio::use_awaitable, error));
+    n_sent_ += n;
     alive = !error;
   }
   write_watchdog_.expires_at(kNever);
@@ -453,7 +458,9 @@ asio::awaitable<void> Connection::linger() {
   error_code error;
   socket_.shutdown(tcp::socket::shutdown_send, error);
   const auto deadline = steady_clock::now() + kLingerTime;
-  while (!error && !input_ended_ && steady_clock::now() < deadline) co_await changed_.wait(deadline);
+  while (!error && !input_ended_ && steady_clock::now() < deadline) {
+    co_await changed_.wait(deadline);
+  }
 }
 
 std::string bind_advice(const error_code& error) {
