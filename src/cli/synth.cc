@@ -47,8 +47,8 @@ float normal(uint64_t seed, uint64_t index) {
   return (sum / 65535.0F - 2.0F) * std::sqrt(3.0F);
 }
 
-std::vector<SafetensorsWriter::Tensor> tensor_list(const Shape& shape) {
-  std::vector<SafetensorsWriter::Tensor> tensors;
+std::vector<TensorSpec> tensor_list(const Shape& shape) {
+  std::vector<TensorSpec> tensors;
   const auto add = [&](std::string name, std::vector<uint64_t> dims) {
     tensors.push_back({std::move(name), DType::kBF16, std::move(dims)});
   };
@@ -92,7 +92,7 @@ void write_weights(const Shape& shape, const std::filesystem::path& path, uint64
       for (uint64_t j = 0; j < row_length; ++j) {
         buffer[j] = f32_to_bf16(mean + deviation * normal(tensor_seed, row * row_length + j));
       }
-      writer.append(std::as_bytes(std::span(buffer)));
+      writer.write(std::as_bytes(std::span(buffer)));
     }
   }
   writer.finish();

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,8 +14,8 @@
 
 namespace qwick {
 
-// Matrices are [rows = outputs, cols = inputs]. A view with empty data is a tensor the architecture
-// does not have.
+// Matrices are [rows = outputs, cols = inputs], of any DType; vectors are F32, F16 or BF16. A view
+// with empty data is a tensor the architecture does not have.
 struct LayerWeights {
   TensorView attn_norm;       // [d_model]
   TensorView wq, bq;          // [q_dim, d_model], [q_dim]
@@ -29,9 +30,9 @@ struct LayerWeights {
 };
 
 struct Weights {
-  TensorView embedding;   // [vocab_size, d_model]
-  TensorView final_norm;  // [d_model]
-  TensorView lm_head;     // [vocab_size, d_model]; the embedding when tied
+  TensorView embedding;     // [vocab_size, d_model]
+  TensorView final_norm;    // [d_model]
+  TensorView lm_head;       // [vocab_size, d_model]; the embedding when tied
   TensorView rope_factors;  // [head_dim / 2] f32, only in GGUF files with scaled RoPE (rope_freqs.weight)
   std::vector<LayerWeights> layers;
 };
@@ -42,10 +43,12 @@ using ModelFiles = std::variant<FileSet, std::shared_ptr<const GgufFile>>;
 class Model {
  public:
   // Reads the configuration and finds and checks every tensor (missing, unexpected, wrong shape).
+  // Throws Error kNotFound, kIo, kInvalidFile, kUnsupported.
   static Model open(ModelFiles files);
 
   const ModelFiles& files() const { return files_; }
   const ModelConfig& config() const { return config_; }
+  // End-of-sequence ids that the vocabulary does not have are left out: they can't be produced.
   const GenerationDefaults& generation_defaults() const { return generation_defaults_; }
   const Weights& weights() const { return weights_; }
   const std::vector<TensorView>& tensors() const;  // all of them, in the file's order
