@@ -15,9 +15,9 @@
 #define BOOST_ASIO_HAS_STD_COROUTINE 1
 #endif
 #include <boost/asio.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <optional>
@@ -46,7 +46,7 @@ std::string_view HttpRequest::header(std::string_view name) const {
 
 namespace {
 
-constexpr size_t kInputBytes = 64 << 10;               // read ahead of the parser, per connection
+constexpr size_t kReadBytes = 16 << 10;                // taken from a socket at once
 constexpr std::chrono::seconds kLingerTime{5};         // for a client to take in a last answer
 constexpr std::chrono::milliseconds kAcceptPause{50};  // when the system is out of descriptors
 constexpr steady_clock::time_point kNever = steady_clock::time_point::max();
@@ -226,7 +226,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Signal changed_;  // for serve(): input, output, the end of either
   Signal room_;     // for pump(): room in input_
   asio::steady_timer write_watchdog_;
-  boost::beast::flat_buffer input_;
+  std::array<char, kReadBytes> arriving_{};  // for pump() alone
+  std::string input_;                        // not parsed yet
   bool input_ended_ = false;
   bool discard_input_ = false;
   bool busy_ = false;
@@ -278,17 +279,17 @@ size_t LiveExchange::unsent_bytes() const { return connection_ == nullptr ? 0 : 
 
 asio::awaitable<void> Connection::pump() {
   const auto self = shared_from_this();
-  const size_t capacity = std::max(kInputBytes, 2 * shared_.options.max_header_bytes);
+  const size_t enough = std::max(arriving_.size(), shared_.options.max_header_bytes);
   while (socket_.is_open()) {
-    if (input_.size() >= capacity) {
+    if (input_.size() > enough) {
       co_await room_.wait();
       continue;
     }
     error_code error;
-    const size_t n = co_await socket_.async_read_some(input_.prepare(capacity - input_.size()),
+    const size_t n = co_await socket_.async_read_some(asio::buffer(arriving_),
                                                       asio::redirect_error(asio::use_awaitable, error));
     if (error) break;
-    if (!discard_input_) input_.commit(n);
+    if (!discard_input_) input_.append(arriving_.data(), n);
     changed_.notify();
   }
   input_ended_ = true;
@@ -352,8 +353,8 @@ asio::awaitable<Connection::Received> Connection::receive() {
 std::optional<Connection::Received> Connection::feed(Parser& parser) {
   while (input_.size() > 0 && !parser.is_done()) {
     error_code error;
-    const size_t n = parser.put(input_.data(), error);
-    input_.consume(n);
+    const size_t n = parser.put(asio::buffer(input_), error);
+    input_.erase(0, n);
     room_.notify();
     if (error == beast_http::error::need_more) break;
     if (error == beast_http::error::body_limit) {
