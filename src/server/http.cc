@@ -14,15 +14,14 @@
 #define BOOST_ASIO_HAS_CO_AWAIT 1
 #define BOOST_ASIO_HAS_STD_COROUTINE 1
 #endif
-#include <boost/asio.hpp>
-#include <boost/beast/http.hpp>
 #include <algorithm>
 #include <array>
+#include <boost/asio.hpp>
+#include <boost/beast/http.hpp>
 #include <cerrno>
 #include <ctime>
 #include <optional>
 
-#include "base/check.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -96,11 +95,12 @@ std::string_view reason_phrase(int status) {
 }
 
 std::string response_head(const HttpResponse& response, bool keep_alive) {
-  std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nConnection: {}\r\n", response.status,
-                                 reason_phrase(response.status), http_date(),
-                                 keep_alive ? "keep-alive" : "close");
+  std::string head =
+      fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nConnection: {}\r\n", response.status,
+                  reason_phrase(response.status), http_date(), keep_alive ? "keep-alive" : "close");
   if (!response.content_type.empty()) head += fmt::format("Content-Type: {}\r\n", response.content_type);
-  for (const HttpHeader& header : response.headers) head += fmt::format("{}: {}\r\n", header.name, header.value);
+  for (const HttpHeader& header : response.headers)
+    head += fmt::format("{}: {}\r\n", header.name, header.value);
   return head;
 }
 
@@ -275,7 +275,9 @@ void LiveExchange::abort() {
   connection_->close();
 }
 
-size_t LiveExchange::unsent_bytes() const { return connection_ == nullptr ? 0 : connection_->unsent_bytes(); }
+size_t LiveExchange::unsent_bytes() const {
+  return connection_ == nullptr ? 0 : connection_->unsent_bytes();
+}
 
 asio::awaitable<void> Connection::pump() {
   const auto self = shared_from_this();
@@ -358,12 +360,14 @@ std::optional<Connection::Received> Connection::feed(Parser& parser) {
     room_.notify();
     if (error == beast_http::error::need_more) break;
     if (error == beast_http::error::body_limit) {
-      return Received{nullptr, 413,
-                      fmt::format("the request body is larger than {} bytes", shared_.options.max_body_bytes)};
+      return Received{
+          nullptr, 413,
+          fmt::format("the request body is larger than {} bytes", shared_.options.max_body_bytes)};
     }
     if (error == beast_http::error::header_limit) {
-      return Received{nullptr, 431,
-                      fmt::format("the request header is larger than {} bytes", shared_.options.max_header_bytes)};
+      return Received{
+          nullptr, 431,
+          fmt::format("the request header is larger than {} bytes", shared_.options.max_header_bytes)};
     }
     if (error) return Received{nullptr, 400, fmt::format("not a valid HTTP request: {}", error.message())};
   }
@@ -436,7 +440,8 @@ asio::awaitable<bool> Connection::flush() {
     write_watchdog_.expires_after(shared_.options.write_timeout);
     write_watchdog_.async_wait([this, weak = weak_from_this()](const error_code& error) {
       // Not if it has been set anew since it went off.
-      if (const auto self = weak.lock(); self && !error && write_watchdog_.expiry() <= steady_clock::now()) close();
+      if (const auto self = weak.lock(); self && !error && write_watchdog_.expiry() <= steady_clock::now())
+        close();
     });
     error_code error;
     const size_t n = co_await socket_.async_write_some(asio::buffer(in_flight_) + n_sent_,
@@ -631,12 +636,24 @@ HttpServer::HttpServer(HttpOptions options, Handler handler, ErrorResponder erro
     : impl_(std::make_unique<Impl>(std::move(options), std::move(handler), std::move(error_responder))) {}
 HttpServer::~HttpServer() = default;
 
-uint16_t HttpServer::port() const { return impl_->port(); }
-std::string HttpServer::url() const { return impl_->url(); }
-void HttpServer::run() { impl_->run(); }
-void HttpServer::request_stop() { impl_->request_stop(); }
-void HttpServer::on_stop(std::function<void()> callback) { impl_->on_stop(std::move(callback)); }
-void HttpServer::post(std::function<void()> work) { impl_->post(std::move(work)); }
+uint16_t HttpServer::port() const {
+  return impl_->port();
+}
+std::string HttpServer::url() const {
+  return impl_->url();
+}
+void HttpServer::run() {
+  impl_->run();
+}
+void HttpServer::request_stop() {
+  impl_->request_stop();
+}
+void HttpServer::on_stop(std::function<void()> callback) {
+  impl_->on_stop(std::move(callback));
+}
+void HttpServer::post(std::function<void()> work) {
+  impl_->post(std::move(work));
+}
 void HttpServer::run_after(std::chrono::milliseconds delay, std::function<void()> work) {
   impl_->run_after(delay, std::move(work));
 }
