@@ -50,23 +50,20 @@ def tensors_of(model) -> dict[str, torch.Tensor]:
     return {name: parameter.data for name, parameter in model.named_parameters()}
 
 
-def dequantised(model, path: Path) -> dict[str, torch.Tensor]:
-    """The file's values for every parameter of the model, by its name; refuses a tensor left over."""
+def dequantised(model, path: Path):
+    """(name, parameter, the file's values for it) for each in turn; refuses a tensor left over."""
     tensors = {tensor.name: tensor for tensor in GGUFReader(path).tensors}
-    values = {}
     for hf_name, parameter in tensors_of(model).items():
         tensor = tensors.pop(gguf_name(hf_name))
         rows = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         if n_heads := permuted_heads(hf_name, model.config):
             rows = unpermute(rows, n_heads)
-        values[hf_name] = torch.from_numpy(rows.copy()).reshape(parameter.shape)
+        yield hf_name, parameter, torch.from_numpy(rows.copy()).reshape(parameter.shape)
     if tensors.keys() - {"rope_freqs.weight"}:
         raise SystemExit(f"{path}: tensors left over: {sorted(tensors)}")
-    return values
 
 
 def load_weights(model, path: Path) -> None:
     """Puts the dequantised tensors of a GGUF file into a model of transformers."""
-    values = dequantised(model, path)
-    for name, parameter in tensors_of(model).items():
-        parameter.copy_(values[name])
+    for _, parameter, values in dequantised(model, path):
+        parameter.copy_(values)

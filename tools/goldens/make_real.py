@@ -1,6 +1,6 @@
 """Writes tests/golden/real/{smollm2,qwen2.5-coder}.json: what transformers makes of two real GGUF files.
 
-    python tools/fetch_test_models.py && python tools/goldens/make_real.py
+    python tools/fetch_test_models.py && python tools/goldens/make_real.py [smollm2] [qwen2.5-coder]
 
 The model is transformers' own dequantised run in fp32. Before it is trusted, every parameter is
 compared with what the gguf package reads from the file, so that the output head is the file's
@@ -21,7 +21,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from transformers import AutoTokenizer
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX as QWEN2_WORDS
 
-from gguf_weights import dequantised, tensors_of
+from gguf_weights import dequantised
 from oracle import GOLDEN, load_fp32, test_models, write_json
 
 TEXT = GOLDEN / "real" / "text.txt"
@@ -80,12 +80,11 @@ def build_tokenizer(path) -> Tokenizer:
 def load_checked(path):
     """transformers' own dequantised run of the file, proven to hold the file's values."""
     model = load_fp32(path.parent, gguf_file=path.name)
-    truth = dequantised(model, path)
-    for name, parameter in tensors_of(model).items():
-        if not torch.equal(parameter, truth[name]):
-            worst = (parameter - truth[name]).abs().max()
+    for name, parameter, truth in dequantised(model, path):
+        if not torch.equal(parameter, truth):
+            worst = (parameter - truth).abs().max()
             print(f"{path.name}: {name} is off by {worst:.1e} in transformers; taking the file's", file=sys.stderr)
-            parameter.copy_(truth[name])
+            parameter.copy_(truth)
     return model
 
 
@@ -100,12 +99,12 @@ def logprobs_of(model, ids: list[int]) -> list[float]:
 @torch.no_grad()
 def greedy(model, ids: list[int], eos_id: int) -> tuple[list[int], float]:
     """The most likely next ids, up to N_GREEDY or the end of turn (included), and the closest call."""
-    answer, closest = [], float("inf")
-    while len(answer) < N_GREEDY and eos_id not in answer:
-        logits = model(input_ids=torch.tensor([ids + answer]), use_cache=False, logits_to_keep=1).logits[0, -1]
-        best = torch.topk(logits, 2)
-        closest = min(closest, float(best.values[0] - best.values[1]))
-        answer.append(int(best.indices[0]))
+    prompt = torch.tensor([ids])
+    output = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=N_GREEDY,
+                            eos_token_id=eos_id, output_logits=True, return_dict_in_generate=True)  # fmt: skip
+    best = torch.topk(torch.cat(output.logits), 2).values
+    answer = output.sequences[0, len(ids):].tolist()
+    closest = float((best[:, 0] - best[:, 1]).min())
     return answer, closest
 
 
@@ -149,8 +148,8 @@ def make(name: str, file: str) -> None:
 
 
 def main() -> None:
-    for name, file in FILES.items():
-        make(name, file)
+    for name in sys.argv[1:] or FILES:
+        make(name, FILES[name])
 
 
 if __name__ == "__main__":
