@@ -41,11 +41,14 @@ const AddedToken* AddedTokenMatcher::longest_at(std::string_view text, size_t po
     }
     if (pos + length >= text.size()) break;
     const auto byte = static_cast<unsigned char>(text[pos + length]);
-    const auto at = [length](const AddedToken& token) { return static_cast<unsigned char>(token.content[length]); };
-    const auto begin = std::lower_bound(range.begin(), range.end(), byte,
-                                        [&](const AddedToken& token, unsigned char b) { return at(token) < b; });
-    const auto end = std::upper_bound(begin, range.end(), byte,
-                                      [&](unsigned char b, const AddedToken& token) { return b < at(token); });
+    const auto at = [length](const AddedToken& token) {
+      return static_cast<unsigned char>(token.content[length]);
+    };
+    const auto begin =
+        std::lower_bound(range.begin(), range.end(), byte,
+                         [&](const AddedToken& token, unsigned char b) { return at(token) < b; });
+    const auto end = std::upper_bound(
+        begin, range.end(), byte, [&](unsigned char b, const AddedToken& token) { return b < at(token); });
     range = {begin, end};
   }
   return longest;

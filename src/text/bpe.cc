@@ -15,7 +15,9 @@ constexpr int kIdBits = 21;
 constexpr uint64_t kEmpty = UINT64_MAX;
 static_assert(kMaxTokenId < (1 << kIdBits) - 1 && kRankBits + 2 * kIdBits == 64);
 
-uint64_t pair_key(uint32_t left, uint32_t right) { return uint64_t{left} << kIdBits | right; }
+uint64_t pair_key(uint32_t left, uint32_t right) {
+  return uint64_t{left} << kIdBits | right;
+}
 
 }  // namespace
 

@@ -23,7 +23,8 @@ using qwick::SpecialText;
 using qwick::Tokenizer;
 
 Tokenizer load(const std::string& path) {
-  if (path.ends_with(".gguf")) return Tokenizer::from_gguf(qwick::GgufFile::open(qwick::MappedFile::open(path)));
+  if (path.ends_with(".gguf"))
+    return Tokenizer::from_gguf(qwick::GgufFile::open(qwick::MappedFile::open(path)));
   return Tokenizer::from_hf(qwick::FileSet::directory(path));
 }
 
@@ -58,7 +59,8 @@ int64_t median_ns(const Tokenizer& tokenizer, const std::string& text, size_t re
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<int32_t> ids = tokenizer.encode(text);
     const auto end = std::chrono::steady_clock::now();
-    times.push_back(ids.empty() ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count());
+    times.push_back(ids.empty() ? 0
+                                : std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count());
   }
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   return times[times.size() / 2];

@@ -18,7 +18,6 @@ FilterFunction find_filter(std::string_view name);  // null where there is none
 TestFunction find_test(std::string_view name);
 // Jinja has these and we don't: a template that uses one is refused when it is compiled.
 bool is_unsupported_filter(std::string_view name);
-bool is_unsupported_test(std::string_view name);
 // Methods of Python's types that we don't have, whatever they are called on.
 bool is_unsupported_method(std::string_view name);
 

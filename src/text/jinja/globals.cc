@@ -47,7 +47,7 @@ Value make_range(Runtime&, Args args) {
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   if (step > 0 ? start < stop : stop < start) count = (high - low - 1) / stride + 1;
   if (count > kMaxRange) throw TemplateError("range too big: more than 100000 items");
-  return Value::object(Type::kRange, std::make_shared<RangeObject>(start, step, static_cast<int64_t>(count)));
+  return Value::object(Type::kRange, std::make_shared<RangeObject>(start, stop, step, static_cast<int64_t>(count)));
 }
 
 // dict(mapping or pairs, **more).
@@ -74,7 +74,8 @@ Value make_dict(Runtime& runtime, Args args) { return Value::dict(build_dict(run
 
 Value make_namespace(Runtime& runtime, Args args) {
   std::vector<std::pair<std::string, Value>> attributes;
-  for (const auto& [key, value] : build_dict(runtime, args)->entries) {
+  const auto dict = build_dict(runtime, args);
+  for (const auto& [key, value] : dict->entries) {
     if (!key.is_string()) continue;  // nothing can read it
     if (key.text().starts_with('_')) {
       throw TemplateError("names of namespace attributes must not begin with an underscore: '" + key.text() + "'");

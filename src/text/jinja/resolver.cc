@@ -440,7 +440,6 @@ void Resolver::resolve_filter(FilterExpr& filter, bool soft) const {
 void Resolver::resolve_test(TestExpr& test, bool soft) const {
   test.function = find_test(test.name);
   if (test.function != nullptr) return;
-  if (is_unsupported_test(test.name)) refuse(test.line, "the test '" + test.name + "' is not supported");
   if (!soft) refuse(test.line, "no test named '" + test.name + "'");
 }
 

@@ -82,14 +82,12 @@ class EmptyIterator final : public IteratorObject {
 // Where slice bounds end up in a sequence of `length`, and how many items that selects.
 struct SliceBounds {
   int64_t start;
+  int64_t stop;
   int64_t step;
   int64_t count;
 };
 
 int64_t slice_index(const Value& value, int64_t length, int64_t lowest, int64_t highest) {
-  if (value.is_undefined()) {
-    throw TemplateError("slice indices must be integers or None or have an __index__ method");
-  }
   if (!value.is_integral()) {
     throw TemplateError("slice indices must be integers or None or have an __index__ method");
   }
@@ -114,7 +112,7 @@ SliceBounds slice_bounds(int64_t length, const Value& start, const Value& stop, 
   int64_t count = 0;
   if (forward && begin < end) count = (end - begin - 1) / stride + 1;
   if (!forward && end < begin) count = (begin - end - 1) / -stride + 1;
-  return {begin, stride, count};
+  return {begin, end, stride, count};
 }
 
 Value slice_string(Budget& budget, const StringObject& text, const SliceBounds& bounds) {
@@ -190,8 +188,9 @@ Value slice(Budget& budget, const Value& value, const Value& start, const Value&
     const RangeObject& range = value.range();
     int64_t stride = 0;
     if (__builtin_mul_overflow(range.step, bounds.step, &stride)) stride = range.step;
-    return Value::object(Type::kRange, std::make_shared<RangeObject>(range.start + range.step * bounds.start, stride,
-                                                                     bounds.count));
+    return Value::object(Type::kRange,
+                         std::make_shared<RangeObject>(range.start + range.step * bounds.start,
+                                                       range.start + range.step * bounds.stop, stride, bounds.count));
   }
   budget.bytes(static_cast<size_t>(bounds.count) * sizeof(Value));
   Values items;

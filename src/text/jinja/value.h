@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
-
 namespace qwick::jinja {
 
 class Runtime;
@@ -84,8 +82,6 @@ class Value {
   static Value undefined_hint(std::string_view hint);  // a message of its own
   static Value undefined_member(const Value& object, Value name);
   static Value object(Type type, std::shared_ptr<Object> object);
-  // Throws TemplateError for what is not UTF-8, too deep, or an integer beyond 64 bits.
-  static Value from_json(const Json& json);
 
   Type type() const { return type_; }
   bool is(Type type) const { return type_ == type; }
@@ -157,8 +153,10 @@ struct DictObject : Object {
 };
 
 struct RangeObject : Object {
-  RangeObject(int64_t begin, int64_t stride, int64_t length) : start(begin), step(stride), count(length) {}
+  RangeObject(int64_t begin, int64_t end, int64_t stride, int64_t length)
+      : start(begin), stop(end), step(stride), count(length) {}
   int64_t start;
+  int64_t stop;
   int64_t step;
   int64_t count;
 };
