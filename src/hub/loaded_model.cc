@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "hub/demo_model.h"
+#include "text/chat_template_source.h"
 
 namespace qwick {
 namespace {
