@@ -2,7 +2,6 @@
 #include "text/added_tokens.h"
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <tuple>
 
@@ -12,7 +11,7 @@ namespace qwick {
 
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   const auto key = [](const AddedToken& token) {
-    return std::tuple(std::cref(token.content), !token.special, token.id);
+    return std::tuple(std::string_view(token.content), !token.special, token.id);
   };
   std::sort(tokens_.begin(), tokens_.end(),
             [&](const AddedToken& a, const AddedToken& b) { return key(a) < key(b); });
