@@ -123,6 +123,7 @@ TEST(Bpe, ThreadsAgree) {
   const Bpe bpe = model.make();
   std::vector<std::vector<int32_t>> results(4);
   std::vector<std::thread> threads;
+  threads.reserve(results.size());
   for (auto& result : results) {
     threads.emplace_back([&] {
       for (const std::string& token : model.tokens) bpe.encode_piece(token, result);

@@ -121,17 +121,17 @@ class PreTokenizerTest : public testing::Test {
   }
 
   void check(std::string_view text) {
-    EXPECT_EQ(split(PreTokenizer::kGpt2, text), gpt2_.split(text)) << text;
-    EXPECT_EQ(split(PreTokenizer::kQwen2, text), qwen2_.split(text)) << text;
-    EXPECT_EQ(split(PreTokenizer::kLlama3, text), llama3_.split(text)) << text;
-    EXPECT_EQ(split(PreTokenizer::kSmolLm, text), split_smollm(gpt2_, text)) << text;
-    ++compared_;
+    EXPECT_EQ(split(PreTokenizer::kGpt2, text), gpt2.split(text)) << text;
+    EXPECT_EQ(split(PreTokenizer::kQwen2, text), qwen2.split(text)) << text;
+    EXPECT_EQ(split(PreTokenizer::kLlama3, text), llama3.split(text)) << text;
+    EXPECT_EQ(split(PreTokenizer::kSmolLm, text), split_smollm(gpt2, text)) << text;
+    ++compared;
   }
 
-  Regex gpt2_{kGpt2};
-  Regex qwen2_{kQwen2};
-  Regex llama3_{kLlama3};
-  int compared_ = 0;
+  Regex gpt2{kGpt2};
+  Regex qwen2{kQwen2};
+  Regex llama3{kLlama3};
+  int compared = 0;
 };
 
 TEST_F(PreTokenizerTest, SharesNearlyAllCodePointsWithPcre) {
@@ -168,7 +168,7 @@ TEST_F(PreTokenizerTest, AllShortStrings) {
     }
     strings = std::move(longer);
   }
-  std::printf("%d strings compared\n", compared_);
+  std::printf("%d strings compared\n", compared);
 }
 
 TEST_F(PreTokenizerTest, RandomStrings) {
@@ -188,7 +188,7 @@ TEST_F(PreTokenizerTest, RandomStrings) {
     }
     check(text);
   }
-  std::printf("%d strings compared\n", compared_);
+  std::printf("%d strings compared\n", compared);
 }
 
 TEST(PreTokenizer, IllFormedSequencesSplitLikeTheReplacementCharacter) {

@@ -43,31 +43,31 @@ void encode(benchmark::State& state, const std::string& text) {
   state.counters["tokens/s"] = benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
 }
 
-void BM_Text(benchmark::State& state, const char* name) {
+void bm_text(benchmark::State& state, const char* name) {
   const auto path = std::filesystem::path(QWICK_SOURCE_DIR) / "tests/differential/texts" / name;
   encode(state, repeat(MappedFile::open(path).text(), 64 << 10));
 }
-BENCHMARK_CAPTURE(BM_Text, english, "english.txt");
-BENCHMARK_CAPTURE(BM_Text, chinese, "chinese.txt");
-BENCHMARK_CAPTURE(BM_Text, code, "code.txt");
-BENCHMARK_CAPTURE(BM_Text, russian, "russian.txt");
-BENCHMARK_CAPTURE(BM_Text, decomposed, "vietnamese.txt");
+BENCHMARK_CAPTURE(bm_text, english, "english.txt");
+BENCHMARK_CAPTURE(bm_text, chinese, "chinese.txt");
+BENCHMARK_CAPTURE(bm_text, code, "code.txt");
+BENCHMARK_CAPTURE(bm_text, russian, "russian.txt");
+BENCHMARK_CAPTURE(bm_text, decomposed, "vietnamese.txt");
 
-void BM_Repeated(benchmark::State& state, const char* part) {
+void bm_repeated(benchmark::State& state, const char* part) {
   encode(state, repeat(part, static_cast<size_t>(state.range(0))));
 }
-BENCHMARK_CAPTURE(BM_Repeated, letter, "a")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
-BENCHMARK_CAPTURE(BM_Repeated, spaces, " ")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
-BENCHMARK_CAPTURE(BM_Repeated, marks, "\xCC\x81\xCC\xA3")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
-BENCHMARK_CAPTURE(BM_Repeated, brackets, "<")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
+BENCHMARK_CAPTURE(bm_repeated, letter, "a")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
+BENCHMARK_CAPTURE(bm_repeated, spaces, " ")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
+BENCHMARK_CAPTURE(bm_repeated, marks, "\xCC\x81\xCC\xA3")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
+BENCHMARK_CAPTURE(bm_repeated, brackets, "<")->RangeMultiplier(4)->Range(64 << 10, 1 << 20);
 
-void BM_Prompt(benchmark::State& state) {
+void bm_prompt(benchmark::State& state) {
   encode(state,
          "<|im_start|>user\nWhat does a lighthouse keeper do all day?<|im_end|>\n<|im_start|>assistant\n");
 }
-BENCHMARK(BM_Prompt);
+BENCHMARK(bm_prompt);
 
-void BM_Decode(benchmark::State& state) {
+void bm_decode(benchmark::State& state) {
   const auto path = std::filesystem::path(QWICK_SOURCE_DIR) / "tests/differential/texts/english.txt";
   const std::vector<int32_t> ids = qwen3().encode(MappedFile::open(path).text());
   for (auto _ : state) {
@@ -76,13 +76,13 @@ void BM_Decode(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * ids.size()));
 }
-BENCHMARK(BM_Decode);
+BENCHMARK(bm_decode);
 
-void BM_Load(benchmark::State& state) {
+void bm_load(benchmark::State& state) {
   const FileSet files = FileSet::directory(model_folder());
   for (auto _ : state) benchmark::DoNotOptimize(Tokenizer::from_hf(files));
 }
-BENCHMARK(BM_Load)->Unit(benchmark::kMillisecond);
+BENCHMARK(bm_load)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace qwick

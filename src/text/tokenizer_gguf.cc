@@ -56,7 +56,8 @@ void read_tokens(const GgufFile& file, TokenizerFiles& out) {
   out.vocabulary.reserve(tokens.size(), tokens.size() * 8);
   for (size_t i = 0; i < tokens.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
-    switch (types ? (*types)[i] : int64_t{kNormal}) {
+    const int64_t type = types ? (*types)[i] : int64_t{kNormal};
+    switch (type) {
       case kNormal:
         add_model_token(out.vocabulary, id, tokens[i], where);
         break;
@@ -68,13 +69,13 @@ void read_tokens(const GgufFile& file, TokenizerFiles& out) {
         AddedToken token;
         token.content = tokens[i];
         token.id = id;
-        token.special = (*types)[i] != kUserDefined;
+        token.special = type != kUserDefined;
         add_added_token(out, std::move(token), where);
         break;
       }
       default:
         fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.token_type {} of token {} is not supported",
-             file.name(), (*types)[i], id);
+             file.name(), type, id);
     }
   }
 }
