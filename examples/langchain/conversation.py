@@ -17,7 +17,7 @@ chat_model = ChatOpenAI(
     extra_body={"use_cache": True, "enable_thinking": False},
 )
 history = []
-for text in ("My name is Alice.", "What is my name?"):
+for text in ("My name is Bob.", "What is my name?"):
     history.append(HumanMessage(content=text))
     history.append(chat_model.invoke(history))
     print(f"> {text}\n{history[-1].content}")

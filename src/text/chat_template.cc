@@ -46,13 +46,15 @@ void set_variable(jinja::Variables& variables, std::string_view name, Value valu
   variables.emplace_back(name, std::move(value));
 }
 
-jinja::Variables make_variables(const ChatTemplate::Input& input, const std::string& bos, const std::string& eos) {
+jinja::Variables make_variables(const ChatTemplate::Input& input, const std::string& bos,
+                                const std::string& eos) {
   if (!input.messages.is_array()) {
     throw Error(ErrorCode::kInvalidArgument, "messages: must be an array", "messages");
   }
   jinja::Values messages;
   messages.reserve(input.messages.size());
-  for (const Json& message : input.messages) messages.push_back(jinja::value_from_json(normalized_message(message)));
+  for (const Json& message : input.messages)
+    messages.push_back(jinja::value_from_json(normalized_message(message)));
   jinja::Variables variables;
   set_variable(variables, "messages", Value::list(std::move(messages)));
   set_variable(variables, "tools", jinja::value_from_json(input.tools));
@@ -60,7 +62,8 @@ jinja::Variables make_variables(const ChatTemplate::Input& input, const std::str
   set_variable(variables, "add_generation_prompt", Value::boolean(input.add_generation_prompt));
   if (!bos.empty()) set_variable(variables, "bos_token", Value::string(bos));
   if (!eos.empty()) set_variable(variables, "eos_token", Value::string(eos));
-  for (const auto& [name, value] : input.variables.items()) set_variable(variables, name, jinja::value_from_json(value));
+  for (const auto& [name, value] : input.variables.items())
+    set_variable(variables, name, jinja::value_from_json(value));
   return variables;
 }
 
@@ -68,7 +71,10 @@ jinja::Variables make_variables(const ChatTemplate::Input& input, const std::str
 
 struct ChatTemplate::Impl {
   Impl(std::string text, std::string name, std::string bos_token, std::string eos_token)
-      : source(std::move(text)), bos(std::move(bos_token)), eos(std::move(eos_token)), program(source, std::move(name)) {}
+      : source(std::move(text)),
+        bos(std::move(bos_token)),
+        eos(std::move(eos_token)),
+        program(source, std::move(name)) {}
 
   std::string source;
   std::string bos;
@@ -90,7 +96,8 @@ ChatTemplate ChatTemplate::compile(std::string source, std::string name, std::st
 ChatTemplate ChatTemplate::builtin(std::string_view name, std::string bos_token, std::string eos_token) {
   for (const BuiltinTemplate& entry : builtin_templates()) {
     if (entry.name == name) {
-      return compile(std::string(entry.source), std::string(name), std::move(bos_token), std::move(eos_token));
+      return compile(std::string(entry.source), std::string(name), std::move(bos_token),
+                     std::move(eos_token));
     }
   }
   fail(ErrorCode::kInvalidArgument, "no built-in chat template '{}': there are chatml and qwen3", name);
@@ -106,8 +113,14 @@ std::string ChatTemplate::render(const Input& input) const {
   return impl_->program.render(variables);
 }
 
-const std::string& ChatTemplate::name() const { return impl_->program.name(); }
-const std::string& ChatTemplate::source() const { return impl_->source; }
-bool ChatTemplate::mentions(std::string_view variable) const { return impl_->program.reads(variable); }
+const std::string& ChatTemplate::name() const {
+  return impl_->program.name();
+}
+const std::string& ChatTemplate::source() const {
+  return impl_->source;
+}
+bool ChatTemplate::mentions(std::string_view variable) const {
+  return impl_->program.reads(variable);
+}
 
 }  // namespace qwick

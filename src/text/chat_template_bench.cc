@@ -13,15 +13,17 @@ ChatTemplate::Input conversation(int turns, bool with_tools) {
   input.messages.push_back({{"role", "system"}, {"content", "You are a helpful assistant. Answer briefly."}});
   for (int i = 0; i < turns; ++i) {
     const std::string number = std::to_string(i);
-    input.messages.push_back({{"role", "user"}, {"content", "Question " + number + ": what is the weather like in Paris?"}});
     input.messages.push_back(
-        {{"role", "assistant"},
-         {"content", "<think>\nThe user asks about the weather.\n</think>\n\nAnswer " + number + ": it is sunny, 23 degrees."}});
+        {{"role", "user"}, {"content", "Question " + number + ": what is the weather like in Paris?"}});
+    input.messages.push_back({{"role", "assistant"},
+                              {"content", "<think>\nThe user asks about the weather.\n</think>\n\nAnswer " +
+                                              number + ": it is sunny, 23 degrees."}});
   }
   input.messages.push_back({{"role", "user"}, {"content", "Thank you!"}});
   if (with_tools) {
     const Json parameters = {{"type", "object"}, {"properties", {{"city", {{"type", "string"}}}}}};
-    const Json function = {{"name", "get_weather"}, {"description", "Tells the weather."}, {"parameters", parameters}};
+    const Json function = {
+        {"name", "get_weather"}, {"description", "Tells the weather."}, {"parameters", parameters}};
     input.tools = Json::array({{{"type", "function"}, {"function", function}}});
   }
   return input;

@@ -110,6 +110,8 @@ constexpr BuiltinTemplate kTemplates[] = {{"chatml", kChatmlTemplate}, {"qwen3",
 
 }  // namespace
 
-std::span<const BuiltinTemplate> builtin_templates() { return kTemplates; }
+std::span<const BuiltinTemplate> builtin_templates() {
+  return kTemplates;
+}
 
 }  // namespace qwick

@@ -19,7 +19,8 @@ std::string token_text(const Json& config, const char* key, const std::string& s
   if (it == config.end() || it->is_null()) return {};
   const Json* text = &*it;
   if (it->is_object() && it->contains("content")) text = &(*it)["content"];
-  if (!text->is_string()) invalid_file("{}: {}: must be a string or an object with a string \"content\"", source, key);
+  if (!text->is_string())
+    invalid_file("{}: {}: must be a string or an object with a string \"content\"", source, key);
   return text->get<std::string>();
 }
 
@@ -31,7 +32,9 @@ std::optional<std::string> template_text(const Json& config, const std::string& 
   for (const Json& entry : *it) {
     const bool valid = entry.is_object() && entry.contains("name") && entry["name"].is_string() &&
                        entry.contains("template") && entry["template"].is_string();
-    if (!valid) invalid_file("{}: chat_template: entries must have a string \"name\" and a string \"template\"", source);
+    if (!valid)
+      invalid_file("{}: chat_template: entries must have a string \"name\" and a string \"template\"",
+                   source);
     if (entry["name"] == "default") return entry["template"].get<std::string>();
   }
   return std::nullopt;
@@ -42,7 +45,8 @@ std::string gguf_token(const GgufFile& file, const char* id_key) {
   if (!id.has_value()) return {};
   const auto& tokens = file.get_strings("tokenizer.ggml.tokens");
   if (*id >= tokens.size()) {
-    invalid_file("{}: {}: {} is outside the vocabulary of {} tokens", file.name(), id_key, *id, tokens.size());
+    invalid_file("{}: {}: {} is outside the vocabulary of {} tokens", file.name(), id_key, *id,
+                 tokens.size());
   }
   return std::string(tokens[*id]);
 }
@@ -64,8 +68,8 @@ std::optional<ChatTemplate> load_chat_template_hf(const FileSet& files) {
   }
   auto text = template_text(config, config_name);
   if (!text.has_value()) return std::nullopt;
-  return ChatTemplate::compile(*std::move(text), fmt::format("{}: chat_template", config_name), std::move(bos),
-                               std::move(eos));
+  return ChatTemplate::compile(*std::move(text), fmt::format("{}: chat_template", config_name),
+                               std::move(bos), std::move(eos));
 }
 
 std::optional<ChatTemplate> load_chat_template_gguf(const GgufFile& file) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -14,18 +16,23 @@
 namespace qwick {
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 
 TEST(ChatTemplate, SeesWhatTransformersPasses) {
   const auto chat = ChatTemplate::compile(
-      "{{ tools is none }} {{ documents is none }} {{ add_generation_prompt }} {{ bos_token }} {{ eos_token is defined }} "
+      "{{ tools is none }} {{ documents is none }} {{ add_generation_prompt }} {{ bos_token }} {{ eos_token "
+      "is defined }} "
       "{{ extra }} {{ messages | tojson }}",
       "t", "<s>");
   ChatTemplate::Input input;
-  input.messages = Json::parse(R"([{"role": "assistant", "content": null, "reasoning": "why", "tool_calls": null}])");
+  input.messages =
+      Json::parse(R"([{"role": "assistant", "content": null, "reasoning": "why", "tool_calls": null}])");
   input.variables["extra"] = 5;
-  EXPECT_EQ(chat.render(input),
-            R"(True True True <s> False 5 [{"thinking": "why", "role": "assistant", "reasoning": "why", "reasoning_content": "why"}])");
+  EXPECT_EQ(
+      chat.render(input),
+      R"(True True True <s> False 5 [{"thinking": "why", "role": "assistant", "reasoning": "why", "reasoning_content": "why"}])");
   EXPECT_TRUE(chat.mentions("extra"));
   EXPECT_FALSE(chat.mentions("enable_thinking"));
 }
@@ -52,8 +59,10 @@ TEST(ChatTemplate, BuiltinQwen3) {
   input.variables["enable_thinking"] = false;
   EXPECT_EQ(chat.render(input),
             "<|im_start|>user\nab<|im_end|>\n"
-            "<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n</tool_call><|im_end|>\n"
-            "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n"
+            "<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": "
+            "1}}\n</tool_call><|im_end|>\n"
+            "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</"
+            "tool_response><|im_end|>\n"
             "<|im_start|>assistant\n<think>\n\n</think>\n\n");
 }
 
@@ -68,7 +77,29 @@ TEST(ChatTemplateSource, HuggingFace) {
   EXPECT_EQ(load_chat_template_hf(both)->render({}), "file<b>");
   EXPECT_FALSE(load_chat_template_hf(FileSet::embedded("model", {})).has_value());
   const std::string broken = R"({"chat_template": 5})";
-  EXPECT_THROW(load_chat_template_hf(FileSet::embedded("m", {{"tokenizer_config.json", bytes_of(broken)}})), Error);
+  EXPECT_THROW(load_chat_template_hf(FileSet::embedded("m", {{"tokenizer_config.json", bytes_of(broken)}})),
+               Error);
+}
+
+// A file of the real models that tests use (make test-models), or nothing.
+std::filesystem::path test_model(const char* name) {
+  const char* folder = std::getenv("QWICK_TEST_MODELS");
+  const char* home = std::getenv("HOME");
+  if (folder != nullptr) return std::filesystem::path(folder) / name;
+  return std::filesystem::path(home == nullptr ? "" : home) / ".cache/qwick/test-models" / name;
+}
+
+TEST(ChatTemplateSource, Gguf) {
+  const auto path = test_model("smollm2-135m-instruct-q4_1.gguf");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path << ": get it by `make test-models`";
+  const auto chat = load_chat_template_gguf(GgufFile::open(MappedFile::open(path)));
+  ASSERT_TRUE(chat.has_value());
+  ChatTemplate::Input input;
+  input.messages = Json::array({{{"role", "user"}, {"content", "Hi"}}});
+  EXPECT_EQ(
+      chat->render(input),
+      "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+      "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
 }
 
 }  // namespace

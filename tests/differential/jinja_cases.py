@@ -501,13 +501,13 @@ def random_json(generator, depth=0):
     return {generator.choice(["city", "unit", "größe", "天气", "a b", "x\"y"]) + str(i): random_json(generator, depth + 1) for i in range(generator.randrange(4))}
 
 
-def random_content(generator, role):
-    kind = generator.randrange(25)
+def random_content(generator, role, odd):
+    kind = generator.randrange(12) if odd else 3
     if kind == 0:
         return None
     if kind == 1:
         return [{"type": "text", "text": random_text(generator)} for _ in range(generator.randrange(3))]
-    if kind == 2 and role == "assistant":
+    if role == "assistant" and generator.randrange(6) == 0:
         return ""
     return random_text(generator)
 
@@ -524,10 +524,10 @@ def random_call(generator):
     return {"id": f"call_{generator.randrange(1000)}", "type": "function", "function": call}
 
 
-def random_message(generator, role):
+def random_message(generator, role, odd):
     message = {"role": role}
-    if generator.randrange(40):
-        message["content"] = random_content(generator, role)
+    if not odd or generator.randrange(20):
+        message["content"] = random_content(generator, role, odd)
     if role == "assistant":
         kind = generator.randrange(8)
         if kind < 2:
@@ -575,5 +575,6 @@ def random_conversation(generator):
     kind = generator.randrange(5)
     if kind < 3:
         variables["enable_thinking"] = [True, False, None][kind]
-    return {"messages": [random_message(generator, role) for role in roles], "tools": random_tools(generator) if generator.randrange(3) == 0 else generator.choice([None, None, []]),
+    odd = generator.randrange(4) == 0  # content that is null, missing, or made of parts
+    return {"messages": [random_message(generator, role, odd) for role in roles], "tools": random_tools(generator) if generator.randrange(3) == 0 else generator.choice([None, None, []]),
             "add_generation_prompt": generator.random() < 0.7, "variables": variables}

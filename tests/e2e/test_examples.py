@@ -25,4 +25,4 @@ def test_conversation_remembers_the_name(demo):
     path = ROOT / "examples" / "langchain" / "conversation.py"
     done = subprocess.run([sys.executable, path], env={**os.environ, "QWICK_URL": demo.url}, capture_output=True,
                           text=True, timeout=120)
-    assert "Alice" in done.stdout.splitlines()[-1], done.stdout
+    assert "Bob" in done.stdout.splitlines()[-1], done.stdout

@@ -14,12 +14,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t cut = input.find('\0');
   const std::string_view source = input.substr(0, cut);
-  const std::string_view json = cut == std::string_view::npos ? std::string_view("{}") : input.substr(cut + 1);
+  const std::string_view json =
+      cut == std::string_view::npos ? std::string_view("{}") : input.substr(cut + 1);
   try {
     const Json values = parse_json(json, "variables");
     jinja::Variables variables;
     if (values.is_object()) {
-      for (const auto& [name, value] : values.items()) variables.emplace_back(name, jinja::value_from_json(value));
+      for (const auto& [name, value] : values.items())
+        variables.emplace_back(name, jinja::value_from_json(value));
     }
     jinja::Limits limits;
     limits.steps = 100'000;

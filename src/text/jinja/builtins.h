@@ -27,10 +27,12 @@ bool is_unsupported_global(std::string_view name);
 
 // Binds arguments to parameters as Python does. `input`, where given, is the first parameter; missing
 // values mark what was not given. Throws TemplateError for too few, too many, or unknown ones.
-void bind_values(const char* function, Args& args, const char* const* names, Value* out, size_t count, size_t required);
+void bind_values(const char* function, Args& args, const char* const* names, Value* out, size_t count,
+                 size_t required);
 
 template <size_t N>
-std::array<Value, N> bind(const char* function, Args& args, const std::array<const char*, N>& names, size_t required) {
+std::array<Value, N> bind(const char* function, Args& args, const std::array<const char*, N>& names,
+                          size_t required) {
   std::array<Value, N> out;
   bind_values(function, args, names.data(), out.data(), N, required);
   return out;

@@ -50,6 +50,8 @@ class AttributePath {
 // Strings in lower case, other values as they are: keys of a comparison that ignores case.
 Value ignore_case(Runtime& runtime, const Value& value);
 
-inline bool is_given(const Value& value) { return !value.is_missing() && !value.is_none(); }
+inline bool is_given(const Value& value) {
+  return !value.is_missing() && !value.is_none();
+}
 
 }  // namespace qwick::jinja

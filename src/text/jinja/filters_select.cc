@@ -1,10 +1,10 @@
 // Filters that take other filters, tests and attributes: map, select and their kin. They work item by
 // item, when the result is read, as Jinja's generators do.
-#include "text/jinja/filters.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+
+#include "text/jinja/filters.h"
 
 namespace qwick::jinja {
 namespace {
@@ -24,8 +24,9 @@ Value map_attribute(Runtime& runtime, const Value& input, Args args) {
 
 Value map(Runtime& runtime, const Value& input, Args args) {
   if (!truth(input)) return make_generator(input, [](Value&) { return false; });
-  const bool by_attribute = args.positional.empty() && std::any_of(args.keyword.begin(), args.keyword.end(),
-                                                                   [](const auto& x) { return x.first == "attribute"; });
+  const bool by_attribute =
+      args.positional.empty() && std::any_of(args.keyword.begin(), args.keyword.end(),
+                                             [](const auto& x) { return x.first == "attribute"; });
   if (by_attribute) return map_attribute(runtime, input, std::move(args));
   if (args.positional.empty()) throw TemplateError("map requires a filter argument");
   const std::string name = args.positional[0].is_string() ? args.positional[0].text() : "";
@@ -112,7 +113,7 @@ FilterFunction find_filter(std::string_view name) {
 }
 
 bool is_unsupported_filter(std::string_view name) {
-  constexpr std::string_view kNames[] = {"filesizeformat", "pprint", "random", "striptags",
+  constexpr std::string_view kNames[] = {"filesizeformat", "pprint",   "random", "striptags",
                                          "urlize",         "wordwrap", "xmlattr"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }

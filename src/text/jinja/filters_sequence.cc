@@ -101,15 +101,18 @@ void sort_by(Runtime& runtime, std::vector<std::pair<Value, Value>>& keyed, bool
 }
 
 Value dictsort(Runtime& runtime, const Value& input, Args args) {
-  auto [case_sensitive, by, reverse_order] = bind<3>("dictsort", args, {"case_sensitive", "by", "reverse"}, 0);
+  auto [case_sensitive, by, reverse_order] =
+      bind<3>("dictsort", args, {"case_sensitive", "by", "reverse"}, 0);
   const std::string part = by.is_missing() ? "key" : runtime.text_of(by);
-  if (part != "key" && part != "value") throw TemplateError("you can only sort by either \"key\" or \"value\"");
+  if (part != "key" && part != "value")
+    throw TemplateError("you can only sort by either \"key\" or \"value\"");
   if (input.is_undefined()) throw TemplateError(undefined_message(input));
   if (!input.is(Type::kDict)) throw TemplateError("dictsort needs a mapping");
   std::vector<std::pair<Value, Value>> keyed;
   for (const auto& [key, value] : input.dict().entries) {
     const Value& sort_key = part == "key" ? key : value;
-    keyed.emplace_back(truth(case_sensitive) ? sort_key : ignore_case(runtime, sort_key), Value::tuple({key, value}));
+    keyed.emplace_back(truth(case_sensitive) ? sort_key : ignore_case(runtime, sort_key),
+                       Value::tuple({key, value}));
   }
   sort_by(runtime, keyed, truth(reverse_order));
   Values out;
@@ -133,7 +136,8 @@ std::vector<AttributePath> sort_paths(Runtime& runtime, const Value& attribute) 
 }
 
 Value sort(Runtime& runtime, const Value& input, Args args) {
-  auto [descending, case_sensitive, attribute] = bind<3>("sort", args, {"reverse", "case_sensitive", "attribute"}, 0);
+  auto [descending, case_sensitive, attribute] =
+      bind<3>("sort", args, {"reverse", "case_sensitive", "attribute"}, 0);
   const std::vector<AttributePath> paths = sort_paths(runtime, attribute);
   std::vector<std::pair<Value, Value>> keyed;
   for (Value& item : to_values(runtime.budget(), input)) {
@@ -194,7 +198,8 @@ Value batch(Runtime& runtime, const Value& input, Args args) {
   }
   if (!row.empty()) {
     if (is_given(fill) && static_cast<int64_t>(row.size()) < count) {
-      runtime.budget().bytes(sizeof(Value) * std::min(static_cast<size_t>(count), SIZE_MAX / sizeof(Value) / 2));
+      runtime.budget().bytes(sizeof(Value) *
+                             std::min(static_cast<size_t>(count), SIZE_MAX / sizeof(Value) / 2));
       row.resize(static_cast<size_t>(count), fill);
     }
     rows.push_back(Value::list(std::move(row)));
@@ -214,7 +219,8 @@ Value slice_filter(Runtime& runtime, const Value& input, Args args) {
     const auto size = items.size() / static_cast<size_t>(count);
     const bool extra = i < static_cast<int64_t>(items.size() % static_cast<size_t>(count));
     const size_t end = begin + size + (extra ? 1 : 0);
-    Values row(items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(end));
+    Values row(items.begin() + static_cast<std::ptrdiff_t>(begin),
+               items.begin() + static_cast<std::ptrdiff_t>(end));
     if (is_given(fill) && !extra) row.push_back(fill);
     rows.push_back(Value::list(std::move(row)));
     begin = end;
@@ -241,8 +247,8 @@ Value groupby(Runtime& runtime, const Value& input, Args args) {
       members.push_back(keyed[end++].second);
     }
     Value key = truth(case_sensitive) ? keyed[begin].first : path.get(runtime, members.front(), otherwise);
-    groups.push_back(Value::object(Type::kTuple, std::make_shared<GroupObject>(
-                                                     Values{std::move(key), Value::list(std::move(members))})));
+    groups.push_back(Value::object(Type::kTuple, std::make_shared<GroupObject>(Values{
+                                                     std::move(key), Value::list(std::move(members))})));
     begin = std::max(end, begin + 1);
   }
   return Value::list(std::move(groups));
@@ -257,11 +263,25 @@ Value attr(Runtime& runtime, const Value& input, Args args) {
 }
 
 constexpr FilterEntry kFilters[] = {
-    {"length", length_filter}, {"count", length_filter},  {"default", default_filter}, {"d", default_filter},
-    {"first", first},          {"last", last},            {"reverse", reverse},        {"list", list},
-    {"join", join},            {"items", items_filter},   {"dictsort", dictsort},      {"sort", sort},
-    {"min", extreme<false>},   {"max", extreme<true>},    {"sum", sum},                {"batch", batch},
-    {"slice", slice_filter},   {"groupby", groupby},      {"attr", attr},
+    {"length", length_filter},
+    {"count", length_filter},
+    {"default", default_filter},
+    {"d", default_filter},
+    {"first", first},
+    {"last", last},
+    {"reverse", reverse},
+    {"list", list},
+    {"join", join},
+    {"items", items_filter},
+    {"dictsort", dictsort},
+    {"sort", sort},
+    {"min", extreme<false>},
+    {"max", extreme<true>},
+    {"sum", sum},
+    {"batch", batch},
+    {"slice", slice_filter},
+    {"groupby", groupby},
+    {"attr", attr},
 };
 
 }  // namespace
@@ -284,7 +304,8 @@ AttributePath::AttributePath(Runtime& runtime, const Value& path) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find('.', begin), text.size());
     const std::string part = text.substr(begin, end - begin);
-    const bool number = !part.empty() && part.size() < 18 && part.find_first_not_of("0123456789") == std::string::npos;
+    const bool number =
+        !part.empty() && part.size() < 18 && part.find_first_not_of("0123456789") == std::string::npos;
     parts_.push_back(number ? Value::integer(int64_t{std::stoll(part)}) : Value::string(part));
     begin = end + 1;
   }

@@ -44,7 +44,8 @@ std::string title_filter(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
     const size_t begin = pos;
     const char32_t c = next_char(text, pos);
-    if (!is_space(c) && (c >= 0x80 || std::string_view("-({[<").find(static_cast<char>(c)) == std::string_view::npos)) {
+    if (!is_space(c) &&
+        (c >= 0x80 || std::string_view("-({[<").find(static_cast<char>(c)) == std::string_view::npos)) {
       continue;
     }
     flush(begin);
@@ -59,7 +60,8 @@ Value trim(Runtime& runtime, const Value& input, Args args) {
   auto [chars] = bind<1>("trim", args, {"chars"}, 0);
   const Value text = soft_string(runtime, input);
   if (is_given(chars)) need_text(chars);
-  return like(runtime, text, std::string(strip_chars(text.text(), is_given(chars) ? &chars : nullptr, Side::kBoth)));
+  return like(runtime, text,
+              std::string(strip_chars(text.text(), is_given(chars) ? &chars : nullptr, Side::kBoth)));
 }
 
 Value replace(Runtime& runtime, const Value& input, Args args) {
@@ -123,7 +125,8 @@ Value indent(Runtime& runtime, const Value& input, Args args) {
 }
 
 Value truncate(Runtime& runtime, const Value& input, Args args) {
-  auto [length, killwords, end, leeway] = bind<4>("truncate", args, {"length", "killwords", "end", "leeway"}, 0);
+  auto [length, killwords, end, leeway] =
+      bind<4>("truncate", args, {"length", "killwords", "end", "leeway"}, 0);
   const int64_t most = length.is_missing() ? 255 : checked_integer(length, "truncate");
   const int64_t slack = is_given(leeway) ? checked_integer(leeway, "truncate") : 5;
   const std::string mark = end.is_missing() ? "..." : need_text(end);
@@ -155,7 +158,8 @@ std::string quote_url(std::string_view text, bool for_query) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || std::string_view("_.-~").find(c) != std::string_view::npos);
+    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 ||
+                                       std::string_view("_.-~").find(c) != std::string_view::npos);
     if (plain || (c == '/' && !for_query)) {
       out += c;
     } else if (c == ' ' && for_query) {
@@ -169,7 +173,8 @@ std::string quote_url(std::string_view text, bool for_query) {
 
 Value urlencode(Runtime& runtime, const Value& input, Args args) {
   bind<0>("urlencode", args, {}, 0);
-  if (input.is_string() || !is_iterable(input)) return runtime.make_string(quote_url(runtime.text_of(input), false));
+  if (input.is_string() || !is_iterable(input))
+    return runtime.make_string(quote_url(runtime.text_of(input), false));
   std::string out;
   const auto add = [&](const Value& key, const Value& value) {
     if (!out.empty()) out += '&';
@@ -217,10 +222,12 @@ Value int_filter(Runtime&, const Value& input, Args args) {
   Value otherwise = fallback.is_missing() ? Value::integer(int64_t{0}) : fallback;
   if (input.is_undefined()) throw TemplateError(undefined_message(input));
   if (input.is_integral()) return Value::integer(input.as_int());
-  if (input.is(Type::kFloat)) return std::isnan(input.as_double()) ? otherwise : integer_of(input.as_double());
+  if (input.is(Type::kFloat))
+    return std::isnan(input.as_double()) ? otherwise : integer_of(input.as_double());
   if (!input.is_string()) return otherwise;
   int64_t whole = 0;
-  if (parse_integer(input.text(), base.is_missing() ? 10 : static_cast<int>(checked_integer(base, "int")), whole)) {
+  if (parse_integer(input.text(), base.is_missing() ? 10 : static_cast<int>(checked_integer(base, "int")),
+                    whole)) {
     return Value::integer(whole);
   }
   double real = 0;
@@ -272,12 +279,14 @@ int64_t round_integer(int64_t x, int64_t precision) {
 Value round_filter(Runtime& runtime, const Value& input, Args args) {
   auto [precision, method] = bind<2>("round", args, {"precision", "method"}, 0);
   const std::string how = method.is_missing() ? "common" : runtime.text_of(method);
-  if (how != "common" && how != "ceil" && how != "floor") throw TemplateError("method must be common, ceil or floor");
+  if (how != "common" && how != "ceil" && how != "floor")
+    throw TemplateError("method must be common, ceil or floor");
   if (input.is_undefined() || !input.is_number()) {
     throw TemplateError(fmt::format("type {} can't be rounded", type_name(input)));
   }
   if (how == "common" && precision.is_none()) {
-    return input.is_integral() ? Value::integer(input.as_int()) : integer_of(std::nearbyint(input.as_double()));
+    return input.is_integral() ? Value::integer(input.as_int())
+                               : integer_of(std::nearbyint(input.as_double()));
   }
   const int64_t digits = precision.is_missing() ? 0 : checked_integer(precision, "round");
   if (how == "common") {
@@ -288,7 +297,8 @@ Value round_filter(Runtime& runtime, const Value& input, Args args) {
   const Value scale = apply_binary(runtime.budget(), BinaryOp::kPow, ten, Value::integer(digits));
   const Value scaled = apply_binary(runtime.budget(), BinaryOp::kMul, input, scale);
   const double edge = how == "ceil" ? std::ceil(scaled.as_double()) : std::floor(scaled.as_double());
-  return apply_binary(runtime.budget(), BinaryOp::kDiv, scaled.is_integral() ? scaled : integer_of(edge), scale);
+  return apply_binary(runtime.budget(), BinaryOp::kDiv, scaled.is_integral() ? scaled : integer_of(edge),
+                      scale);
 }
 
 constexpr FilterEntry kFilters[] = {

@@ -118,6 +118,11 @@ std::string integer_digits(int64_t x, const Spec& spec, std::string& prefix) {
   }
 }
 
+std::string sign_text(bool negative, const Spec& spec) {
+  if (negative) return {'-'};
+  return spec.sign == '-' ? std::string() : std::string{spec.sign};
+}
+
 std::string assemble(Budget& budget, const std::string& sign, const std::string& body, const Spec& spec) {
   if (spec.align != '=') {
     const Align align = spec.align == '<' ? Align::kLeft : spec.align == '^' ? Align::kCenter : Align::kRight;
@@ -126,8 +131,8 @@ std::string assemble(Budget& budget, const std::string& sign, const std::string&
       const std::string text = sign + body;
       const auto length = static_cast<int64_t>(count_chars(text));
       const int64_t left = std::max<int64_t>(spec.width - length, 0) / 2;
-      return pad_text(budget, pad_text(budget, text, length + left, spec.fill, Align::kRight), spec.width, spec.fill,
-                      Align::kLeft);
+      return pad_text(budget, pad_text(budget, text, length + left, spec.fill, Align::kRight), spec.width,
+                      spec.fill, Align::kLeft);
     }
     return pad_text(budget, sign + body, spec.width, spec.fill, align);
   }
@@ -136,13 +141,13 @@ std::string assemble(Budget& budget, const std::string& sign, const std::string&
 }
 
 std::string format_number(Budget& budget, const Value& value, Spec spec) {
-  const bool as_double = value.is(Type::kFloat) || std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
-  const bool negative = as_double ? std::signbit(value.as_double()) && !std::isnan(value.as_double()) : value.as_int() < 0;
-  std::string sign = negative ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+  const bool as_double =
+      value.is(Type::kFloat) || std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos;
+  const bool negative =
+      as_double ? std::signbit(value.as_double()) && !std::isnan(value.as_double()) : value.as_int() < 0;
+  std::string sign = sign_text(negative, spec);
   std::string body;
-  if (as_double && spec.type != 0) {
-    body = double_digits(value.as_double(), spec);
-  } else if (as_double) {
+  if (as_double) {
     body = double_digits(value.as_double(), spec);
   } else {
     std::string prefix;
@@ -178,7 +183,7 @@ Spec parse_spec(std::string_view text) {
   if (const char sign = take("+- "); sign != 0) spec.sign = sign;
   spec.alternate = take("#") != 0;
   if (take("0") != 0 && spec.align == 0) {
-    spec.fill = "0";
+    spec.fill = '0';
     spec.align = '=';
   }
   spec.width = read_number(text, pos, 0, kMaxWidth);
@@ -213,7 +218,10 @@ class PercentArguments {
     return *found;
   }
   void check_all_used() const {
-    if (mapping_ || arguments_.is(Type::kDict) || arguments_.is(Type::kList)) return;
+    // What could be a mapping, by having subscripts, need not be used.
+    const bool subscripted = arguments_.is(Type::kDict) || arguments_.is(Type::kList) ||
+                             arguments_.is(Type::kRange) || arguments_.is_undefined();
+    if (mapping_ || subscripted) return;
     const size_t given = arguments_.is(Type::kTuple) ? arguments_.items().size() : 1;
     if (used_ < given) throw TemplateError("not all arguments converted during string formatting");
   }
@@ -226,17 +234,19 @@ class PercentArguments {
 
 std::string percent_integer(Budget& budget, const Value& value, Spec spec) {
   if (!value.is_number() || (value.is(Type::kFloat) && spec.type != 'd')) {
-    throw TemplateError(fmt::format("%{} format: an integer is required, not {}", spec.type, type_name(value)));
+    throw TemplateError(
+        fmt::format("%{} format: an integer is required, not {}", spec.type, type_name(value)));
   }
   Value whole = value;
   if (value.is(Type::kFloat)) {
-    if (!(std::abs(value.as_double()) < 0x1p63)) throw TemplateError("cannot convert the float to an integer");
+    if (!(std::abs(value.as_double()) < 0x1p63))
+      throw TemplateError("cannot convert the float to an integer");
     whole = Value::integer(static_cast<int64_t>(value.as_double()));
   }
   std::string prefix;
   std::string digits = integer_digits(whole.as_int(), spec, prefix);
   digits = pad_text(budget, digits, spec.precision, "0", Align::kRight);
-  const std::string sign = whole.as_int() < 0 ? "-" : spec.sign == '-' ? "" : std::string(1, spec.sign);
+  const std::string sign = sign_text(whole.as_int() < 0, spec);
   return assemble(budget, sign + prefix, digits, spec);
 }
 
@@ -248,7 +258,7 @@ std::string percent_value(Budget& budget, const Value& value, Spec spec) {
       std::string text = spec.type == 's' ? to_text(budget, value) : repr(budget, value);
       if (spec.precision >= 0) text.resize(char_offset(text, static_cast<size_t>(spec.precision)));
       if (spec.align == '=') spec.align = '>';
-      spec.fill = " ";
+      spec.fill = ' ';
       return assemble(budget, "", text, spec);
     }
     case 'd':
@@ -266,10 +276,12 @@ std::string percent_value(Budget& budget, const Value& value, Spec spec) {
     case 'F':
     case 'g':
     case 'G':
-      if (!value.is_number()) throw TemplateError(fmt::format("must be real number, not {}", type_name(value)));
+      if (!value.is_number())
+        throw TemplateError(fmt::format("must be real number, not {}", type_name(value)));
       return format_number(budget, value, spec);
     case 'c':
-      if (value.is_string() && value.string_object().length == 1) return assemble(budget, "", value.text(), spec);
+      if (value.is_string() && value.string_object().length == 1)
+        return assemble(budget, "", value.text(), spec);
       if (value.is_integral() && value.as_int() >= 0 && value.as_int() < 0xD800) {
         std::string text;
         append_char(text, static_cast<char32_t>(value.as_int()));
@@ -282,7 +294,8 @@ std::string percent_value(Budget& budget, const Value& value, Spec spec) {
 }
 
 // One conversion behind a '%'.
-std::string percent_conversion(Budget& budget, std::string_view format, size_t& pos, PercentArguments& arguments) {
+std::string percent_conversion(Budget& budget, std::string_view format, size_t& pos,
+                               PercentArguments& arguments) {
   const Value* named = nullptr;
   if (pos < format.size() && format[pos] == '(') {
     const size_t close = format.find(')', pos);
@@ -292,7 +305,8 @@ std::string percent_conversion(Budget& budget, std::string_view format, size_t& 
   }
   Spec spec;
   bool zero = false;
-  for (; pos < format.size() && std::string_view("-+ #0").find(format[pos]) != std::string_view::npos; ++pos) {
+  for (; pos < format.size() && std::string_view("-+ #0").find(format[pos]) != std::string_view::npos;
+       ++pos) {
     switch (format[pos]) {
       case '-':
         spec.align = '<';
@@ -327,10 +341,10 @@ std::string percent_conversion(Budget& budget, std::string_view format, size_t& 
   while (pos < format.size() && (format[pos] == 'l' || format[pos] == 'h' || format[pos] == 'L')) ++pos;
   if (pos >= format.size()) throw TemplateError("incomplete format");
   spec.type = format[pos++];
-  if (spec.type == '%') return "%";
+  if (spec.type == '%') return {'%'};
   if (zero && spec.align != '<') {
     spec.align = '=';
-    spec.fill = "0";
+    spec.fill = '0';
   } else if (spec.align == 0) {
     spec.align = '>';
   }
@@ -364,7 +378,8 @@ std::string format_spec(Budget& budget, const Value& value, std::string_view tex
   Spec spec = parse_spec(text);
   if (value.is_string()) {
     if (spec.type != 0 && spec.type != 's') throw TemplateError("unknown format code for a string");
-    if (spec.align == '=' && spec.fill != "0") throw TemplateError("'=' alignment not allowed in string format specifier");
+    if (spec.align == '=' && spec.fill != "0")
+      throw TemplateError("'=' alignment not allowed in string format specifier");
     if (spec.align == 0 || spec.align == '=') spec.align = '<';
     std::string body = value.text();
     if (spec.precision >= 0) body.resize(char_offset(body, static_cast<size_t>(spec.precision)));
@@ -375,7 +390,8 @@ std::string format_spec(Budget& budget, const Value& value, std::string_view tex
     if (spec.type != 0 && known.find(spec.type) == std::string_view::npos) {
       throw TemplateError(fmt::format("unknown format code '{}' for a number", spec.type));
     }
-    if (value.is_integral() && spec.precision >= 0 && std::string_view("eEfFgG%").find(spec.type) == std::string_view::npos) {
+    if (value.is_integral() && spec.precision >= 0 &&
+        std::string_view("eEfFgG%").find(spec.type) == std::string_view::npos) {
       throw TemplateError("precision not allowed in integer format specifier");
     }
     return format_number(budget, value, spec);

@@ -69,7 +69,8 @@ class BraceFormatter {
       if (end + 1 >= text.size()) throw TemplateError("unmatched '{' in format spec");
       conversion = text[end + 1];
       end += 2;
-      if (end < text.size() && text[end] != ':') throw TemplateError("expected ':' after conversion specifier");
+      if (end < text.size() && text[end] != ':')
+        throw TemplateError("expected ':' after conversion specifier");
     }
     if (end < text.size()) spec = text.substr(end + 1);
     Value value = lookup(name);
@@ -126,7 +127,8 @@ class BraceFormatter {
       } else {
         manual_ = true;
       }
-      if (index >= static_cast<int64_t>(args_.positional.size())) throw TemplateError("format index out of range");
+      if (index >= static_cast<int64_t>(args_.positional.size()))
+        throw TemplateError("format index out of range");
       return args_.positional[static_cast<size_t>(index)];
     }
     for (const auto& [key, value] : args_.keyword) {

@@ -34,7 +34,9 @@ std::string error_of(const std::string& source, ErrorCode code, const char* vari
   return {};
 }
 
-std::string compile_error(const std::string& source) { return error_of(source, ErrorCode::kUnsupported); }
+std::string compile_error(const std::string& source) {
+  return error_of(source, ErrorCode::kUnsupported);
+}
 std::string run_error(const std::string& source, const char* variables = "{}") {
   return error_of(source, ErrorCode::kInvalidArgument, variables);
 }
@@ -70,14 +72,18 @@ TEST(Jinja, WhiteSpace) {
 }
 
 TEST(Jinja, Scopes) {
-  EXPECT_EQ(render("{% set a = 0 %}{% for x in [1, 2] %}{% set a = a + x %}{{ a }}{% endfor %}{{ a }}"), "120");
-  EXPECT_EQ(render("{% set n = namespace(a=0) %}{% for x in [1, 2] %}{% set n.a = n.a + x %}{% endfor %}{{ n.a }}"), "3");
+  EXPECT_EQ(render("{% set a = 0 %}{% for x in [1, 2] %}{% set a = a + x %}{{ a }}{% endfor %}{{ a }}"),
+            "120");
+  EXPECT_EQ(
+      render("{% set n = namespace(a=0) %}{% for x in [1, 2] %}{% set n.a = n.a + x %}{% endfor %}{{ n.a }}"),
+      "3");
   EXPECT_EQ(render("{% macro m(x) %}{{ x }}{{ y }}{% endmacro %}{% set y = 2 %}{{ m(1) }}"), "12");
   EXPECT_EQ(render("{% if c %}{% set a = 1 %}{% endif %}{{ a }}", R"({"a": 7, "c": false})"), "7");
 }
 
 TEST(Jinja, TextIsIndexedByCharacters) {
-  EXPECT_EQ(render("{{ s | length }} {{ s[1] }} {{ s[-2:] }} {{ s[::-1] }}", R"({"s": "aé世🙂"})"), "4 é 世🙂 🙂世éa");
+  EXPECT_EQ(render("{{ s | length }} {{ s[1] }} {{ s[-2:] }} {{ s[::-1] }}", R"({"s": "aé世🙂"})"),
+            "4 é 世🙂 🙂世éa");
 }
 
 TEST(Jinja, ValuesPrintAsPythonPrintsThem) {
@@ -88,7 +94,8 @@ TEST(Jinja, ValuesPrintAsPythonPrintsThem) {
 }
 
 TEST(JinjaErrors, NameLineAndConstruct) {
-  EXPECT_EQ(compile_error("a\n{% include 'x' %}"), "t, line 2: the tag 'include' is not supported in chat templates");
+  EXPECT_EQ(compile_error("a\n{% include 'x' %}"),
+            "t, line 2: the tag 'include' is not supported in chat templates");
   EXPECT_EQ(compile_error("\n\n{{ x | nosuch }}"), "t, line 3: no filter named 'nosuch'");
   EXPECT_EQ(compile_error("{{ x is nosuch }}"), "t, line 1: no test named 'nosuch'");
   EXPECT_EQ(compile_error("{{ x | wordwrap }}"), "t, line 1: the filter 'wordwrap' is not supported");
@@ -129,7 +136,9 @@ TEST(JinjaBounds, Nesting) {
   run_error("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
   run_error("{% for x in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}");
   run_error("{% set n = namespace(l=[]) %}{% for i in range(1000) %}{% set n.l = [n.l] %}{% endfor %}");
-  run_error("{% set n = namespace(l=[1]) %}{% for i in range(1000) %}{% set n.l = n.l | map('string') %}{% endfor %}");
+  run_error(
+      "{% set n = namespace(l=[1]) %}{% for i in range(1000) %}{% set n.l = n.l | map('string') %}{% endfor "
+      "%}");
 }
 
 TEST(JinjaBounds, StepsMemoryAndOutput) {
@@ -142,28 +151,37 @@ TEST(JinjaBounds, StepsMemoryAndOutput) {
   run_error("{% set n = namespace(s='ab') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}");
   run_error("{% for a in range(100000) %}{{ 'aaaaaaaaaaaaaaaa' * 1000 }}{% endfor %}");
   // A value that holds itself many times over is small, its text is not.
-  run_error("{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l }}");
-  run_error("{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l == [n.l, 1] }}{{ n.l | tojson }}");
+  run_error(
+      "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l "
+      "}}");
+  run_error(
+      "{% set n = namespace(l=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l == "
+      "[n.l, 1] }}{{ n.l | tojson }}");
 }
 
 TEST(JinjaBounds, CirclesOfNamespacesAreFreed) {
-  EXPECT_EQ(render("{% set n = namespace() %}{% set n.self = n %}{% macro m() %}{{ n.x }}{% endmacro %}"
-                   "{% set n.m = m %}{% for x in [1] %}{% set n.l = loop %}{{ loop.changed(loop) }}{% endfor %}ok"),
-            "Trueok");
+  EXPECT_EQ(
+      render("{% set n = namespace() %}{% set n.self = n %}{% macro m() %}{{ n.x }}{% endmacro %}"
+             "{% set n.m = m %}{% for x in [1] %}{% set n.l = loop %}{{ loop.changed(loop) }}{% endfor %}ok"),
+      "Trueok");
   run_error("{% set n = namespace() %}{% set n.self = n %}{{ n }}");
 }
 
 TEST(JinjaBounds, ALoopThatOutlivesItsFunction) {
-  EXPECT_EQ(render("{% set n = namespace() %}{% macro m() %}{% for x in [1, 2, 3] if x > 1 %}{% set n.l = loop %}"
-                   "{% break %}{% endfor %}{% endmacro %}{% macro o() %}{% set a = 5 %}{{ a }}{{ n.l.nextitem }}{% endmacro %}"
-                   "{{ m() }}{{ o() }}"),
-            "53");
+  EXPECT_EQ(
+      render("{% set n = namespace() %}{% macro m() %}{% for x in [1, 2, 3] if x > 1 %}{% set n.l = loop %}"
+             "{% break %}{% endfor %}{% endmacro %}{% macro o() %}{% set a = 5 %}{{ a }}{{ n.l.nextitem }}{% "
+             "endmacro %}"
+             "{{ m() }}{{ o() }}"),
+      "53");
 }
 
 TEST(Jinja, LongTextsAreLinear) {
   const std::string json = "{\"s\": \"" + std::string(4 << 20, 'x') + "\"}";
   const std::string text = render(
-      "{% set p = s.split('</think>') %}{{ '<|im_start|>' + 'user' + '\\n' + p[-1].lstrip('\\n') + '<|im_end|>' }}", json.c_str());
+      "{% set p = s.split('</think>') %}{{ '<|im_start|>' + 'user' + '\\n' + p[-1].lstrip('\\n') + "
+      "'<|im_end|>' }}",
+      json.c_str());
   EXPECT_EQ(text.size(), (4U << 20) + 27);
 }
 

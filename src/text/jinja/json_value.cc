@@ -45,6 +45,8 @@ Value json_value(const Json& json, int depth) {
 
 }  // namespace
 
-Value value_from_json(const Json& json) { return json_value(json, 0); }
+Value value_from_json(const Json& json) {
+  return json_value(json, 0);
+}
 
 }  // namespace qwick::jinja

@@ -28,7 +28,9 @@ const std::string& text_argument(const Value& value) {
   return value.text();
 }
 
-bool given(const Value& value) { return !value.is_missing() && !value.is_none(); }
+bool given(const Value& value) {
+  return !value.is_missing() && !value.is_none();
+}
 
 template <std::string (*kFunction)(std::string_view)>
 Value convert(Runtime& runtime, const Value& self, Args args) {
@@ -64,7 +66,8 @@ Values split_at_space(Runtime& runtime, const Value& self, int64_t most, bool fr
   return parts;
 }
 
-Values split_at(Runtime& runtime, const Value& self, const std::string& separator, int64_t most, bool from_right) {
+Values split_at(Runtime& runtime, const Value& self, const std::string& separator, int64_t most,
+                bool from_right) {
   if (separator.empty()) throw TemplateError("empty separator");
   Values parts;
   std::string_view rest = self.text();
@@ -72,7 +75,8 @@ Values split_at(Runtime& runtime, const Value& self, const std::string& separato
     const size_t found = from_right ? rest.rfind(separator) : rest.find(separator);
     if (found == std::string_view::npos) break;
     const size_t behind = found + separator.size();
-    parts.push_back(like(runtime, self, std::string(from_right ? rest.substr(behind) : rest.substr(0, found))));
+    parts.push_back(
+        like(runtime, self, std::string(from_right ? rest.substr(behind) : rest.substr(0, found))));
     runtime.budget().bytes(sizeof(Value));
     rest = from_right ? rest.substr(0, found) : rest.substr(behind);
   }
@@ -170,7 +174,8 @@ Value count(Runtime& runtime, const Value& self, Args args) {
   runtime.budget().bytes(in.text.size());
   if (wanted.empty()) return Value::integer(count_chars(in.text) + 1);
   int64_t times = 0;
-  for (size_t pos = in.text.find(wanted); pos != std::string_view::npos; pos = in.text.find(wanted, pos + wanted.size())) {
+  for (size_t pos = in.text.find(wanted); pos != std::string_view::npos;
+       pos = in.text.find(wanted, pos + wanted.size())) {
     ++times;
   }
   return Value::integer(times);
@@ -245,7 +250,7 @@ Value zfill(Runtime& runtime, const Value& self, Args args) {
   std::string sign;
   int64_t total = checked_integer(width, "zfill");
   if (text.starts_with('-') || text.starts_with('+')) {
-    sign = text.substr(0, 1);
+    sign = text.front();
     text.remove_prefix(1);
     if (total > 0) --total;
   }
@@ -262,8 +267,12 @@ Value all_are(Runtime&, const Value& self, Args args) {
   return Value::boolean(all);
 }
 
-bool is_alnum(char32_t c) { return is_alpha(c) || is_digit(c) || is_numeric(c); }
-bool is_ascii(char32_t c) { return c < 0x80; }
+bool is_alnum(char32_t c) {
+  return is_alpha(c) || is_digit(c) || is_numeric(c);
+}
+bool is_ascii(char32_t c) {
+  return c < 0x80;
+}
 
 template <bool (*kFunction)(std::string_view)>
 Value check(Runtime&, const Value& self, Args args) {
@@ -290,7 +299,8 @@ bool title_cased(std::string_view text) {
 }
 
 bool ascii_only(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_ascii(static_cast<unsigned char>(c)); });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_ascii(static_cast<unsigned char>(c)); });
 }
 
 bool printable_only(std::string_view text) {
@@ -310,7 +320,9 @@ bool identifier(std::string_view text) {
   return true;
 }
 
-Value format_method(Runtime& runtime, const Value& self, Args args) { return format_braces(runtime, self, args); }
+Value format_method(Runtime& runtime, const Value& self, Args args) {
+  return format_braces(runtime, self, args);
+}
 
 }  // namespace
 
@@ -383,9 +395,10 @@ MethodFunction find_string_method(std::string_view name) {
 }
 
 bool is_unsupported_method(std::string_view name) {
-  constexpr std::string_view kNames[] = {"encode",     "translate", "maketrans",        "format_map", "casefold",
-                                         "expandtabs", "fromkeys",  "to_bytes",         "from_bytes", "bit_length",
-                                         "bit_count",  "conjugate", "as_integer_ratio", "fromhex",    "hex"};
+  constexpr std::string_view kNames[] = {"encode",           "translate",  "maketrans", "format_map",
+                                         "casefold",         "expandtabs", "fromkeys",  "to_bytes",
+                                         "from_bytes",       "bit_length", "bit_count", "conjugate",
+                                         "as_integer_ratio", "fromhex",    "hex"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

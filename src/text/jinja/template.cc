@@ -28,7 +28,8 @@ std::string Template::render(const Variables& variables, const Limits& limits) c
 bool Template::reads(std::string_view variable) const {
   bool found = false;
   const auto ignore = [](const std::string&) {};
-  walk_names(root_.body, {[&](const std::string& name) { found = found || name == variable; }, ignore, ignore});
+  walk_names(root_.body,
+             {[&](const std::string& name) { found = found || name == variable; }, ignore, ignore});
   return found;
 }
 

@@ -11,7 +11,9 @@
 namespace qwick::jinja {
 namespace {
 
-void no_arguments(Args& args) { bind<0>("test", args, {}, 0); }
+void no_arguments(Args& args) {
+  bind<0>("test", args, {}, 0);
+}
 
 template <bool (*kTest)(const Value&)>
 bool check(Runtime&, const Value& input, Args args) {
@@ -19,19 +21,45 @@ bool check(Runtime&, const Value& input, Args args) {
   return kTest(input);
 }
 
-bool defined(const Value& x) { return !x.is_undefined(); }
-bool undefined(const Value& x) { return x.is_undefined(); }
-bool none(const Value& x) { return x.is_none(); }
-bool boolean(const Value& x) { return x.is(Type::kBool); }
-bool is_true(const Value& x) { return x.is(Type::kBool) && x.as_int() != 0; }
-bool is_false(const Value& x) { return x.is(Type::kBool) && x.as_int() == 0; }
-bool integer(const Value& x) { return x.is(Type::kInt); }
-bool floating(const Value& x) { return x.is(Type::kFloat); }
-bool number(const Value& x) { return x.is_number(); }
-bool string(const Value& x) { return x.is_string(); }
-bool mapping(const Value& x) { return x.is(Type::kDict); }
-bool escaped(const Value& x) { return x.is_string() && x.string_object().markup; }
-bool callable(const Value& x) { return x.is_undefined() || (x.is(Type::kNative) && x.native().callable()); }
+bool defined(const Value& x) {
+  return !x.is_undefined();
+}
+bool undefined(const Value& x) {
+  return x.is_undefined();
+}
+bool none(const Value& x) {
+  return x.is_none();
+}
+bool boolean(const Value& x) {
+  return x.is(Type::kBool);
+}
+bool is_true(const Value& x) {
+  return x.is(Type::kBool) && x.as_int() != 0;
+}
+bool is_false(const Value& x) {
+  return x.is(Type::kBool) && x.as_int() == 0;
+}
+bool integer(const Value& x) {
+  return x.is(Type::kInt);
+}
+bool floating(const Value& x) {
+  return x.is(Type::kFloat);
+}
+bool number(const Value& x) {
+  return x.is_number();
+}
+bool string(const Value& x) {
+  return x.is_string();
+}
+bool mapping(const Value& x) {
+  return x.is(Type::kDict);
+}
+bool escaped(const Value& x) {
+  return x.is_string() && x.string_object().markup;
+}
+bool callable(const Value& x) {
+  return x.is_undefined() || (x.is(Type::kNative) && x.native().callable());
+}
 
 bool sequence(const Value& x) {
   // A length and subscripts: views and iterators lack the one or the other.
@@ -99,7 +127,9 @@ bool test_exists(Runtime&, const Value& input, Args args) {
   return input.is_string() && find_test(input.text()) != nullptr;
 }
 
-bool iterable(const Value& x) { return is_iterable(x); }
+bool iterable(const Value& x) {
+  return is_iterable(x);
+}
 
 }  // namespace
 

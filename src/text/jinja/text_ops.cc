@@ -79,12 +79,14 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
   return lines;
 }
 
-std::string pad_text(Budget& budget, std::string_view text, int64_t width, std::string_view fill, Align align) {
+std::string pad_text(Budget& budget, std::string_view text, int64_t width, std::string_view fill,
+                     Align align) {
   const auto length = static_cast<int64_t>(count_chars(text));
   if (width <= length) return std::string(text);
   const int64_t padding = width - length;
   size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<size_t>(padding), fill.size(), &bytes)) throw TemplateError("width too large");
+  if (__builtin_mul_overflow(static_cast<size_t>(padding), fill.size(), &bytes))
+    throw TemplateError("width too large");
   budget.bytes(text.size());
   budget.bytes(bytes);
   int64_t left = align == Align::kRight ? padding : 0;
@@ -108,7 +110,9 @@ bool drop_underscores(std::string& text) {
       out += text[i];
       continue;
     }
-    const auto is_digit = [&](size_t at) { return at < text.size() && isxdigit(static_cast<unsigned char>(text[at])) != 0; };
+    const auto is_digit = [&](size_t at) {
+      return at < text.size() && isxdigit(static_cast<unsigned char>(text[at])) != 0;
+    };
     if (i == 0 || !is_digit(i - 1) || !is_digit(i + 1)) return false;
   }
   text = std::move(out);
@@ -133,13 +137,15 @@ bool parse_integer(std::string_view text, int base, int64_t& out) {
     if (!digits.empty() && digits[0] == '_') digits.erase(0, 1);
   } else if (base == 0) {
     base = 10;
-    if (digits.size() > 1 && digits[0] == '0' && digits.find_first_not_of("0_") != std::string::npos) return false;
+    if (digits.size() > 1 && digits[0] == '0' && digits.find_first_not_of("0_") != std::string::npos)
+      return false;
   }
   if (digits.empty() || !drop_underscores(digits)) return false;
   if (negative) digits.insert(0, 1, '-');
   const char* end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, out, base);
-  if (result.ptr == end && result.ec == std::errc::result_out_of_range) throw TemplateError("integer beyond 64 bits");
+  if (result.ptr == end && result.ec == std::errc::result_out_of_range)
+    throw TemplateError("integer beyond 64 bits");
   return result.ptr == end && result.ec == std::errc();
 }
 

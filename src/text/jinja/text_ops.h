@@ -21,7 +21,8 @@ bool is_upper_text(std::string_view text);
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
 // Padding to `width` characters, as str.center, ljust and rjust put it.
 enum class Align : uint8_t { kLeft, kCenter, kRight };
-std::string pad_text(Budget& budget, std::string_view text, int64_t width, std::string_view fill, Align align);
+std::string pad_text(Budget& budget, std::string_view text, int64_t width, std::string_view fill,
+                     Align align);
 // int(text, base) and float(text); false where Python raises ValueError.
 bool parse_integer(std::string_view text, int base, int64_t& out);
 bool parse_double(std::string_view text, double& out);

@@ -55,7 +55,9 @@ Value Value::tuple(Values items) {
   return object(Type::kTuple, std::make_shared<SequenceObject>(std::move(items)));
 }
 
-Value Value::dict(std::shared_ptr<DictObject> dict) { return object(Type::kDict, std::move(dict)); }
+Value Value::dict(std::shared_ptr<DictObject> dict) {
+  return object(Type::kDict, std::move(dict));
+}
 
 Value Value::undefined(std::string_view name) {
   auto reason = std::make_shared<UndefinedObject>();
@@ -83,19 +85,39 @@ Value Value::object(Type type, std::shared_ptr<Object> object) {
   return value;
 }
 
-const StringObject& Value::string_object() const { return static_cast<const StringObject&>(*object_); }
-const std::string& Value::text() const { return string_object().text; }
-const Values& Value::items() const { return static_cast<const SequenceObject&>(*object_).items; }
-const DictObject& Value::dict() const { return static_cast<const DictObject&>(*object_); }
-const RangeObject& Value::range() const { return static_cast<const RangeObject&>(*object_); }
-const ViewObject& Value::view() const { return static_cast<const ViewObject&>(*object_); }
-IteratorObject& Value::iterator() const { return static_cast<IteratorObject&>(*object_); }
+const StringObject& Value::string_object() const {
+  return static_cast<const StringObject&>(*object_);
+}
+const std::string& Value::text() const {
+  return string_object().text;
+}
+const Values& Value::items() const {
+  return static_cast<const SequenceObject&>(*object_).items;
+}
+const DictObject& Value::dict() const {
+  return static_cast<const DictObject&>(*object_);
+}
+const RangeObject& Value::range() const {
+  return static_cast<const RangeObject&>(*object_);
+}
+const ViewObject& Value::view() const {
+  return static_cast<const ViewObject&>(*object_);
+}
+IteratorObject& Value::iterator() const {
+  return static_cast<IteratorObject&>(*object_);
+}
 std::shared_ptr<IteratorObject> Value::shared_iterator() const {
   return std::static_pointer_cast<IteratorObject>(object_);
 }
-NamespaceObject& Value::ns() const { return static_cast<NamespaceObject&>(*object_); }
-NativeObject& Value::native() const { return static_cast<NativeObject&>(*object_); }
-const UndefinedObject& Value::undefined_object() const { return static_cast<const UndefinedObject&>(*object_); }
+NamespaceObject& Value::ns() const {
+  return static_cast<NamespaceObject&>(*object_);
+}
+NativeObject& Value::native() const {
+  return static_cast<NativeObject&>(*object_);
+}
+const UndefinedObject& Value::undefined_object() const {
+  return static_cast<const UndefinedObject&>(*object_);
+}
 
 StringObject* Value::exclusive_string() {
   if (!is_string() || object_.use_count() != 1) return nullptr;
@@ -172,7 +194,9 @@ void NamespaceObject::set(std::string_view name, Value value) {
   attributes.emplace_back(name, std::move(value));
 }
 
-Value NativeObject::attribute(Runtime&, const Value&, std::string_view) { return {}; }
+Value NativeObject::attribute(Runtime&, const Value&, std::string_view) {
+  return {};
+}
 
 const char* type_name(const Value& value) {
   switch (value.type()) {

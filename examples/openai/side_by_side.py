@@ -1,7 +1,7 @@
 """Several questions at once: the server answers them side by side.
 
     pip install openai
-    python examples/openai/concurrent.py
+    python examples/openai/side_by_side.py
 """
 import asyncio
 import os
