@@ -6,8 +6,9 @@
         a function of the seed, and their SHA-256 in the golden says whether synth still makes them.
 
     python tools/goldens/make_full_shape.py build/release/qwick --layers 28
-        Writes nothing. Scores tests/golden/real/text.txt with `qwick perplexity --dtype f32` and with
-        transformers, and prints the largest difference (3 GB of memory).
+        Writes nothing. Scores tests/golden/real/text.txt, as Qwen3's tokenizer has it, with
+        `qwick perplexity --dtype f32` and with transformers, and prints the largest difference
+        (4 GB of memory; needs tools/fetch_test_models.py).
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from oracle import GOLDEN, load_fp32, logits_of, write_f32, write_json
+from oracle import GOLDEN, load_fp32, logits_of, test_models, write_f32, write_json
 
 SHAPE = "qwen3-0.6b"
 SEED = 0
@@ -31,9 +32,9 @@ N_SAMPLED = 512  # of the vocabulary, evenly spaced
 TEXT = GOLDEN / "real" / "text.txt"
 
 
-def synth(qwick: Path, folder: Path, layers: int) -> list[str]:
+def synth(qwick: Path, folder: Path, layers: int, *more) -> list[str]:
     arguments = ["--layers", str(layers), "--seed", str(SEED)]
-    subprocess.run([qwick, "synth", SHAPE, folder, *arguments], check=True)
+    subprocess.run([qwick, "synth", SHAPE, folder, *arguments, *more], check=True)
     return [SHAPE, *arguments]
 
 
@@ -76,7 +77,7 @@ def qwick_json(*command) -> dict:
 
 
 def compare(qwick: Path, folder: Path, layers: int) -> None:
-    synth(qwick, folder, layers)
+    synth(qwick, folder, layers, "--tokenizer", test_models() / "qwen3-tokenizer")
     ids = qwick_json(qwick, "tokenize", folder, "--file", TEXT)["ids"]
     ours = qwick_json(qwick, "perplexity", folder, "--file", TEXT, "--dtype", "f32", "--logprobs")["logprobs"]
     rows = torch.from_numpy(logits_of(load_fp32(folder), ids)[:-1])
