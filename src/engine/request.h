@@ -23,13 +23,15 @@ struct GenerationRequest {
   std::vector<int32_t> prompt;      // 1 or more ids, all inside the vocabulary
   SamplingParams sampling;
   uint32_t max_tokens = 0;          // 1 or more; prompt + max_tokens fit the context
-  std::vector<int32_t> stop_ids;    // end-of-turn ids: generating one ends the answer, it is not given out
+  std::vector<int32_t> stop_ids;    // end-of-turn ids: generating one ends the answer
   bool use_cache = true;            // may reuse and leave cached prefixes; never changes the answer
 };
 
 enum class FinishReason { kStop, kLength, kCancelled };
 
-// One event per generated token, then one that ends the request (finish set, token absent).
+// One event per generated token; the last one of a request has finish set. With kStop its token is
+// the stop id that ended the answer and no part of it; with kLength it is the last of the answer; with
+// kCancelled there is none.
 struct TokenEvent {
   uint64_t request_id = 0;
   std::optional<int32_t> token;

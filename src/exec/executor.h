@@ -8,8 +8,8 @@
 
 namespace qwick {
 
-// Consecutive tokens of one sequence: one when decoding, a chunk of the prompt before. Position of
-// tokens[0] is `position`, which equals the number of tokens already in the sequence's cache.
+// Consecutive tokens of one sequence: one when decoding, a chunk of the prompt before. tokens[0] stands
+// at `position`, the number of tokens that the slot's cache holds already; 0 starts a new sequence there.
 struct SequenceChunk {
   int32_t slot = 0;                  // which of the executor's caches holds this sequence
   uint32_t position = 0;

@@ -1,0 +1,48 @@
+#include "cli/local_engine.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "cli/input.h"
+#include "exec/reference_executor.h"
+
+namespace qwick::cli {
+
+std::unique_ptr<Executor> make_executor(const LoadedModel& loaded, const Options& options, int32_t n_slots) {
+  return std::make_unique<ReferenceExecutor>(loaded.model, n_threads(options), n_slots,
+                                             context_length(options, loaded.model.config()));
+}
+
+LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options)
+    : executor_(make_executor(loaded, options, 1)),
+      engine_(std::make_unique<Engine>(*executor_, sampleable_ids(loaded.tokenizer), EngineOptions{}, [this] {
+        const std::lock_guard lock(mutex_);
+        has_events_ = true;
+        filled_.notify_one();
+      })) {}
+
+Outcome LocalEngine::run(GenerationRequest request, const std::function<bool(int32_t)>& on_token) {
+  if (request.prompt.size() + request.max_tokens > max_positions()) {
+    fail(ErrorCode::kInvalidArgument, "{} prompt tokens and {} to generate are more than the context of {}; see --ctx",
+         request.prompt.size(), request.max_tokens, max_positions());
+  }
+  const uint64_t id = engine_->submit(std::move(request));
+  bool is_wanted = true;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      filled_.wait(lock, [this] { return has_events_; });
+      has_events_ = false;
+    }
+    for (const TokenEvent& event : engine_->take_events()) {
+      const bool is_text = event.token && event.finish != FinishReason::kStop;
+      if (is_text && is_wanted && !on_token(*event.token)) {
+        is_wanted = false;
+        engine_->cancel(id);
+      }
+      if (event.finish) return {*event.finish, is_text ? std::nullopt : event.token};
+    }
+  }
+}
+
+}  // namespace qwick::cli

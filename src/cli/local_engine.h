@@ -1,0 +1,42 @@
+// An engine for a command that runs one request at a time and waits for it: generate and chat.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "cli/options.h"
+#include "engine/engine.h"
+#include "hub/loaded_model.h"
+
+namespace qwick::cli {
+
+// The engine's parts for a loaded model, which must outlive it.
+std::unique_ptr<Executor> make_executor(const LoadedModel& loaded, const Options& options, int32_t n_slots);
+
+struct Outcome {
+  FinishReason finish = FinishReason::kCancelled;
+  std::optional<int32_t> stop_id;  // the end-of-answer id, with kStop
+};
+
+class LocalEngine {
+ public:
+  LocalEngine(const LoadedModel& loaded, const Options& options);
+
+  // Calls on_token for every token of the answer as it comes; false from it cancels the request.
+  // Throws Error when prompt and max_tokens don't fit the context.
+  Outcome run(GenerationRequest request, const std::function<bool(int32_t)>& on_token);
+
+  uint32_t max_positions() const { return executor_->max_positions(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  bool has_events_ = false;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace qwick::cli

@@ -1,0 +1,100 @@
+#include "cli/options.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/check.h"
+
+namespace qwick::cli {
+namespace {
+
+constexpr auto kOptions = std::to_array<OptionSpec>({
+    {"MODEL", &Options::model, "a Hugging Face directory or a .gguf file; nothing: the built-in demo"},
+    {"--chat-template", &Options::chat_template, "instead of the model's own: chatml, qwen3, or a Jinja FILE"},
+    {"--dtype", &Options::dtype, "f32: the reference path, exact and slow"},
+    {"--threads", &Options::threads, "threads that compute; 0: one per core"},
+    {"--ctx", &Options::ctx, "tokens a conversation may have; 0: the model's own, at most 8192"},
+
+    {"--host", &Options::host, "address to listen on; 0.0.0.0 for all of IPv4, :: for all"},
+    {"--port", &Options::port, "port to listen on; 0: any free one"},
+    {"--served-model-name", &Options::served_model_names,
+     "name that clients may use, repeatable; default: the model's own, Qwen3-0.6B, Qwen-0.6B"},
+    {"--api-key", &Options::api_keys, "key that clients must send, repeatable; none: open to all"},
+    {"--max-queue", &Options::max_queue, "requests that may wait; more get status 429"},
+    {"--drain-timeout", &Options::drain_timeout, "seconds that running answers get after SIGTERM"},
+
+    {"--prompt", &Options::prompt, "text to continue; with --chat the user's message"},
+    {"--ids", &Options::ids, "token ids to continue, separated by commas, instead of --prompt"},
+    {"--chat", &Options::chat, "put the prompt through the chat template"},
+    {"--no-think", &Options::no_think, "with a chat template: answer without thinking first"},
+    {"--system", &Options::system, "system message"},
+    {"--max-tokens", &Options::max_tokens, "tokens to generate at most; 0: 128 for generate, what the context leaves for chat"},
+    {"--temperature", &Options::temperature, "0: greedy; negative: greedy for generate, the model's own for chat"},
+    {"--top-p", &Options::top_p, "keep the most probable tokens that together have this probability; 1: all"},
+    {"--top-k", &Options::top_k, "keep this many of the most probable tokens; 0: all"},
+    {"--min-p", &Options::min_p, "drop tokens below this share of the best one's probability"},
+    {"--repetition-penalty", &Options::repetition_penalty, "above 1: less of what was said before"},
+    {"--seed", &Options::seed, "same seed, same answer"},
+    {"--ignore-eos", &Options::ignore_eos, "go on past the end of the answer, up to --max-tokens"},
+
+    {"--text", &Options::text, "text to work on"},
+    {"--file", &Options::file, "file to work on; neither --text nor --file: standard input"},
+    {"--no-special", &Options::no_special, "read the spelling of a special token as plain text"},
+    {"--decode", &Options::decode, "the other way: ids, in --ids or on standard input, to text"},
+    {"--jsonl", &Options::jsonl, "one JSON string a line in, one {\"ids\":[...]} a line out"},
+    {"--logprobs", &Options::logprobs, "the log-probability of every token too"},
+    {"--json", &Options::json, "print JSON"},
+
+    {"SHAPE", &Options::shape, "qwen3-0.6b or qwen3-1.7b"},
+    {"OUT_DIR", &Options::out_dir, "directory to write"},
+    {"--tokenizer", &Options::tokenizer, "take the tokenizer files of this directory"},
+    {"--layers", &Options::layers, "fewer layers than the shape has; 0: all"},
+});
+
+}  // namespace
+
+const OptionSpec& option_spec(std::string_view name) {
+  const auto* found = std::find_if(kOptions.begin(), kOptions.end(), [&](const auto& spec) { return spec.name == name; });
+  QWICK_CHECK(found != kOptions.end());
+  return *found;
+}
+
+std::string environment_variable(std::string_view flag) {
+  std::string name = "QWICK_";
+  for (const char c : flag.substr(2)) {
+    name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> kCommands = {
+      {"serve", "serve a model through the OpenAI API",
+       {"MODEL", "--host", "--port", "--served-model-name", "--api-key", "--chat-template", "--ctx", "--threads",
+        "--max-queue", "--drain-timeout"},
+       serve},
+      {"chat", "talk to a model in the terminal",
+       {"MODEL", "--system", "--no-think", "--temperature", "--seed", "--max-tokens", "--chat-template", "--ctx",
+        "--threads"},
+       chat},
+      {"generate", "continue a prompt",
+       {"MODEL", "--prompt", "--ids", "--chat", "--system", "--no-think", "--max-tokens", "--temperature", "--top-p",
+        "--top-k", "--min-p", "--repetition-penalty", "--seed", "--ignore-eos", "--json", "--chat-template", "--dtype",
+        "--ctx", "--threads"},
+       generate},
+      {"tokenize", "text to token ids, and back",
+       {"MODEL", "--text", "--file", "--no-special", "--decode", "--ids", "--jsonl", "--json"},
+       tokenize},
+      {"perplexity", "how well a model predicts a text",
+       {"MODEL", "--file!", "--logprobs", "--json", "--dtype", "--threads"},
+       perplexity},
+      {"inspect", "what is in a model file, or what is broken in it", {"MODEL", "--json"}, inspect},
+      {"synth", "write a model of random weights, for sizing machines and for benchmarks",
+       {"SHAPE!", "OUT_DIR!", "--seed", "--tokenizer", "--layers"},
+       synth},
+  };
+  return kCommands;
+}
+
+}  // namespace qwick::cli

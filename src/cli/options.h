@@ -1,0 +1,89 @@
+// The one table of options: each row gives a flag, the environment variable QWICK_FLAG and the line
+// of --help. Commands name the flags that they take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace qwick::cli {
+
+struct Options {
+  std::string model;
+  std::string chat_template;
+  std::string dtype = "f32";
+  int32_t threads = 0;
+  uint32_t ctx = 0;
+
+  std::string host = "127.0.0.1";
+  uint16_t port = 8000;
+  std::vector<std::string> served_model_names;
+  std::vector<std::string> api_keys;
+  uint32_t max_queue = 256;
+  uint32_t drain_timeout = 30;
+
+  std::string prompt;
+  std::vector<int32_t> ids;
+  bool chat = false;
+  bool no_think = false;
+  std::string system;
+  uint32_t max_tokens = 0;    // 0: the command's default
+  double temperature = -1;    // negative: the command's default
+  double top_p = 1.0;
+  int32_t top_k = 0;
+  double min_p = 0.0;
+  double repetition_penalty = 1.0;
+  uint64_t seed = 0;
+  bool ignore_eos = false;
+
+  std::string text;
+  std::string file;
+  bool no_special = false;
+  bool decode = false;
+  bool jsonl = false;
+  bool logprobs = false;
+  bool json = false;
+
+  std::string shape;
+  std::string out_dir;
+  std::string tokenizer;
+  uint32_t layers = 0;
+};
+
+using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*, std::vector<int32_t> Options::*,
+                           bool Options::*, double Options::*, int32_t Options::*, uint16_t Options::*,
+                           uint32_t Options::*, uint64_t Options::*>;
+
+struct OptionSpec {
+  std::string_view name;  // "--host", or "MODEL" for a positional argument
+  Field field;
+  std::string_view help;
+};
+
+// The row of this name; a bug when there is none.
+const OptionSpec& option_spec(std::string_view name);
+
+// "--served-model-name" -> "QWICK_SERVED_MODEL_NAME"
+std::string environment_variable(std::string_view flag);
+
+struct Command {
+  std::string_view name;
+  std::string_view help;
+  std::vector<std::string_view> options;  // names of rows; a trailing "!" makes one required
+  int (*run)(const Options& options);     // exit status; throws Error
+};
+
+const std::vector<Command>& commands();
+
+// One per file of this folder.
+int serve(const Options& options);
+int chat(const Options& options);
+int generate(const Options& options);
+int tokenize(const Options& options);
+int perplexity(const Options& options);
+int inspect(const Options& options);
+int synth(const Options& options);
+
+}  // namespace qwick::cli

@@ -1,0 +1,174 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/sampler.h"
+#include "engine/scheduler.h"
+
+namespace qwick {
+
+struct Engine::Impl {
+  Impl(Executor& the_executor, const std::vector<bool>& may_sample, EngineOptions the_options,
+       std::function<void()> the_wake)
+      : executor(the_executor),
+        options(the_options),
+        wake(std::move(the_wake)),
+        scheduler(the_executor.n_slots(), the_options.prompt_chunk),
+        sampler(may_sample),
+        thread([this] { loop(); }) {}
+
+  Executor& executor;
+  const EngineOptions options;
+  const std::function<void()> wake;
+
+  mutable std::mutex mutex;  // guards what follows, up to the blank line
+  std::condition_variable inbox_filled;
+  std::vector<std::unique_ptr<Sequence>> submitted;
+  std::vector<uint64_t> cancelled;
+  std::vector<TokenEvent> outbox;
+  EngineStats stats;
+  uint64_t next_id = 1;
+  bool stop = false;
+
+  // The engine thread's own.
+  Scheduler scheduler;
+  Sampler sampler;
+  StepBatch batch;
+  std::vector<TokenEvent> events;  // of the current step
+
+  std::thread thread;
+
+  void loop();
+  bool take_inbox();
+  void run_step();
+  void accept(Sequence& sequence, std::span<const float> logits);
+  void publish();
+};
+
+Engine::Engine(Executor& executor, std::vector<bool> may_sample, EngineOptions options, std::function<void()> wake)
+    : impl_(std::make_unique<Impl>(executor, may_sample, options, std::move(wake))) {}
+
+Engine::~Engine() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stop = true;
+  }
+  impl_->inbox_filled.notify_one();
+  impl_->thread.join();
+}
+
+uint64_t Engine::submit(GenerationRequest request) {
+  QWICK_CHECK(!request.prompt.empty() && request.max_tokens > 0);
+  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.max_positions());
+  uint64_t id = 0;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->stop || impl_->stats.n_waiting >= impl_->options.max_queue) return 0;
+    id = impl_->next_id++;
+    impl_->submitted.push_back(std::make_unique<Sequence>(id, std::move(request)));
+    ++impl_->stats.n_waiting;
+  }
+  impl_->inbox_filled.notify_one();
+  return id;
+}
+
+void Engine::cancel(uint64_t request_id) {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->cancelled.push_back(request_id);
+  }
+  impl_->inbox_filled.notify_one();
+}
+
+std::vector<TokenEvent> Engine::take_events() {
+  const std::lock_guard lock(impl_->mutex);
+  return std::exchange(impl_->outbox, {});
+}
+
+EngineStats Engine::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->stats;
+}
+
+void Engine::Impl::loop() {
+  while (take_inbox()) {
+    if (!scheduler.empty()) run_step();
+    publish();
+  }
+  publish();
+}
+
+// Waits for work when there is none. False: the engine stops, all requests are ended.
+bool Engine::Impl::take_inbox() {
+  std::unique_lock lock(mutex);
+  inbox_filled.wait(lock, [this] {
+    return stop || !submitted.empty() || !cancelled.empty() || !scheduler.empty();
+  });
+  for (auto& sequence : submitted) scheduler.add(std::move(sequence));
+  submitted.clear();
+  for (const uint64_t id : cancelled) {
+    if (scheduler.remove(id)) events.push_back({id, std::nullopt, FinishReason::kCancelled});
+  }
+  cancelled.clear();
+  if (!stop) return true;
+  for (const auto& sequence : scheduler.remove_all()) {
+    events.push_back({sequence->id, std::nullopt, FinishReason::kCancelled});
+  }
+  return false;
+}
+
+void Engine::Impl::run_step() {
+  scheduler.plan(batch);
+  const std::span<const float> logits = executor.step(batch);
+  const size_t vocab_size = executor.vocab_size();
+  // Ending a sequence frees it, so the list of this step is copied first.
+  const std::vector<Sequence*> sequences(scheduler.sequences_in_step().begin(),
+                                         scheduler.sequences_in_step().end());
+  size_t row = 0;
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    sequences[i]->n_cached += static_cast<uint32_t>(batch.chunks[i].tokens.size());
+    if (batch.chunks[i].n_logits == 0) continue;
+    accept(*sequences[i], logits.subspan(row++ * vocab_size, vocab_size));
+  }
+}
+
+void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
+  const GenerationRequest& request = sequence.request;
+  const int32_t token = sampler.sample(logits, request.sampling, sequence.seen_ids, sequence.tokens.size());
+  sequence.append(token);
+  TokenEvent event{sequence.id, token, std::nullopt};
+  if (std::find(request.stop_ids.begin(), request.stop_ids.end(), token) != request.stop_ids.end()) {
+    event.finish = FinishReason::kStop;
+  } else if (sequence.n_generated() == request.max_tokens) {
+    event.finish = FinishReason::kLength;
+  }
+  events.push_back(event);
+  if (event.finish) scheduler.remove(sequence.id);
+}
+
+// Hands the step's events over; wakes the reader only when it may be asleep.
+void Engine::Impl::publish() {
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(mutex);
+    was_empty = outbox.empty();
+    outbox.insert(outbox.end(), events.begin(), events.end());
+    stats.n_running = static_cast<uint32_t>(scheduler.n_running());
+    stats.n_waiting = static_cast<uint32_t>(scheduler.n_waiting() + submitted.size());
+    for (const SequenceChunk& chunk : batch.chunks) {
+      if (chunk.n_logits == 0 || chunk.tokens.size() > 1) stats.n_prompt_tokens += chunk.tokens.size();
+    }
+    for (const TokenEvent& event : events) stats.n_generated_tokens += event.token ? 1 : 0;
+  }
+  const bool filled = was_empty && !events.empty();
+  events.clear();
+  batch.chunks.clear();
+  if (filled && wake) wake();
+}
+
+}  // namespace qwick

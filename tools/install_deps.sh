@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs the Debian/Ubuntu packages that are missing: `build` what building and serving need,
+# `test` what the tests need besides, `check` what linting and fuzzing need besides.
+set -euo pipefail
+
+build=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev
+  libutf8proc-dev libxxhash-dev)
+test=(libgtest-dev libpcre2-dev python3 python3-venv git)
+check=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev libbenchmark-dev)
+
+wanted=("${build[@]}")
+case "${1:-build}" in
+  build) ;;
+  test) wanted+=("${test[@]}") ;;
+  check) wanted+=("${test[@]}" "${check[@]}") ;;
+  *) echo "usage: $0 [build|test|check]" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "qwick builds on Debian and Ubuntu; elsewhere install the counterparts of: ${missing[*]}" >&2
+  exit 1
+fi
+sudo=()
+[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${sudo[@]}" apt-get update -q >/dev/null
+"${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
