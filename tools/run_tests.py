@@ -38,7 +38,7 @@ class Result:
 
     def add(self, case: ElementTree.Element) -> None:
         output = case.findtext("system-out") or ""
-        self.compared += [line for line in output.splitlines() if re.search(r"\d.* (compared|answers), ", line)]
+        self.compared += [line for line in output.splitlines() if re.search(r"\d.* (compared|answers), |: all equal|equal texts", line)]
         skip = case.find("skipped")
         if skip is not None or case.get("status") in ("notrun", "disabled"):
             reason = (skip.get("message") if skip is not None else "") or output

@@ -11,7 +11,6 @@ import pathlib
 import random
 import struct
 import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -239,7 +238,7 @@ def compare(probe, oracle, strings):
         characters += len(text)
         n += 1
     oracle.encode_special_tokens = False
-    print(f"{n} strings, {characters} characters, {tokens} tokens: all equal", file=sys.stderr)
+    print(f"{n} strings, {characters} characters, {tokens} tokens: all equal")
 
 
 def test_generated_strings(pair, request):
@@ -258,7 +257,7 @@ def test_every_code_point(pair):
         text = "".join(f"a{c}1{c} {c}b\u0323{c}\u0301{c}\n" for c in chunk)
         assert probe.encode(text) == oracle.encode(text, add_special_tokens=False).ids, ascii(text[:50])
         n += len(chunk)
-    print(f"{n} code points: all equal", file=sys.stderr)
+    print(f"{n} code points: all equal")
 
 
 @pytest.mark.parametrize("pair", ["qwen3", "qwen2"], indirect=True)
@@ -299,7 +298,7 @@ def test_decode_any_ids(pair):
             assert probe.decode(ids, skip) == expected, ids
             assert probe.stream(ids, skip) == expected, ids
             n += len(ids)
-    print(f"{n} ids decoded: all equal", file=sys.stderr)
+    print(f"{n} ids decoded: all equal")
 
 
 def test_vocabulary(pair):
