@@ -1,0 +1,47 @@
+// The table from method and path to handler, and what is the same for all of them: unknown paths,
+// wrong methods, HEAD, OPTIONS, API keys, and exceptions turned into OpenAI's error object.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/errors.h"
+#include "server/http.h"
+
+namespace qwick {
+
+HttpResponse error_response(const api::ApiError& error);
+
+class Routes {
+ public:
+  using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
+
+  // With no keys, everybody is let in.
+  explicit Routes(std::vector<std::string> api_keys) : api_keys_(std::move(api_keys)) {}
+
+  enum class Access { kOpen, kWithKey };
+  void add(std::string method, std::string path, Access access, Handler handler);
+
+  // Never throws: what a handler throws is the answer, or the end of one that has begun.
+  void dispatch(const std::shared_ptr<HttpExchange>& exchange) const;
+
+ private:
+  struct Route {
+    std::string method;
+    std::string path;
+    Access access;
+    Handler handler;
+  };
+
+  const Route& find(const HttpRequest& request) const;  // throws ApiError 404, 405
+  void check_key(const HttpRequest& request) const;     // throws ApiError 401
+  std::string allowed_methods(std::string_view path) const;  // "GET, HEAD, OPTIONS"; "" for no such path
+
+  std::vector<Route> routes_;
+  std::vector<std::string> api_keys_;
+};
+
+}  // namespace qwick
