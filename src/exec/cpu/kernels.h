@@ -1,5 +1,5 @@
 // The compute kernels, one table of functions per instruction set, chosen once at start (isa.h).
-// C types only: the kernel objects are compiled for instruction sets that not every machine has, and
+// Plain types only: the kernel objects are compiled for instruction sets that not every machine has, and
 // an inline function of a shared header, compiled there, could replace the baseline's copy.
 //
 // Quantised matrices [n_rows, n_cols] are stored in tiles of 16 rows. A tile is a sequence of groups of
@@ -21,7 +21,8 @@
 
 namespace qwick {
 
-enum { kTileRows = 16, kGroup = 32 };
+constexpr uint32_t kTileRows = 16;
+constexpr uint32_t kGroup = 32;
 
 enum QuantFormat { kQ4, kQ4Min, kQ5, kQ5Min, kQ6, kQ8, kNumQuantFormats };
 
@@ -38,13 +39,40 @@ struct QuantRows {        // [n_rows, n_cols] of activations
   int32_t* sums;          // [n_rows, n_cols / kGroup]
 };
 
+// Attention of up to kAttentionRows query vectors, all of one key/value head of one sequence, over the
+// blocks of its cache. A block holds kBlockTokens tokens of one head of one layer:
+//   keys     kBlockTokens / kTileRows tiles as of a q8 matrix whose rows are the tokens
+//   values   head_dim / 16 tiles of 512 bytes: byte 64q + 4r + i is, signed, dimension r of token 4q+i
+//   scales   kBlockTokens f32, of the values
+constexpr uint32_t kBlockTokens = 32;
+constexpr uint32_t kAttentionRows = 32;
+
+struct AttentionWork {
+  struct QuantRows queries;        // [n_rows, head_dim], already scaled by 1 / sqrt(head_dim)
+  uint32_t n_rows;
+  uint32_t head_dim;               // a multiple of kGroup
+  const uint32_t* n_visible;       // [n_rows] how many tokens a row sees; 1 or more
+  const uint8_t* const* blocks;    // by position / kBlockTokens; 64-byte aligned
+  float* const* out;               // [n_rows] pointers to [head_dim]
+};
+
 struct Kernels {
-  // y[t * y_stride + r] = sum over columns of w[r] * x[t] for rows of tiles [tile_begin, tile_end) and
-  // tokens [0, n_tokens). `accumulate` adds to y instead.
-  void (*matmul)(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x,
+  const char* name;
+  // y[t * y_stride + r] = sum over columns of w[r] * x[t] for rows r of tiles [tile_begin, tile_end)
+  // and tokens t of [0, n_tokens). `accumulate` adds to y instead.
+  void (*matmul)(const struct QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const struct QuantRows* x,
                  uint32_t n_tokens, float* y, size_t y_stride, int accumulate) noexcept;
-  // x [n_cols] f32 to row `row` of out.
-  void (*quantize)(const float* x, uint32_t n_cols, const QuantRows* out, uint32_t row) noexcept;
+  // x [n_cols] times `factor` to row `row` of out.
+  void (*quantize)(const float* x, uint32_t n_cols, float factor, const struct QuantRows* out, uint32_t row) noexcept;
+  // y[i] = x[i] / rms(x) * weight[i]; n a multiple of 16. y may be x.
+  void (*rms_norm)(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept;
+  // y[i] += x[i]; n a multiple of 16.
+  void (*add)(const float* x, uint32_t n, float* y) noexcept;
+  // gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]; n a multiple of 16.
+  void (*silu_multiply)(float* gate, const float* up, uint32_t n) noexcept;
+  // Turns the pairs (i, i + n/2) of x [n] by the angles; n a multiple of 32.
+  void (*rotate)(float* x, const float* cos, const float* sin, uint32_t n) noexcept;
+  void (*attend)(const struct AttentionWork* work) noexcept;
 };
 
 }  // namespace qwick

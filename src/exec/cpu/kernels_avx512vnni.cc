@@ -3,6 +3,7 @@
 
 #include "exec/cpu/kernels.h"
 
+#define QWICK_VNNI
 namespace qwick {
 namespace {
 #include "exec/cpu/vec_avx512.h"
@@ -10,5 +11,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx512Vnni;
-const Kernels kKernelsAvx512Vnni = {matmul, quantize};
+const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
 }  // namespace qwick
