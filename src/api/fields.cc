@@ -5,12 +5,18 @@
 #include "api/errors.h"
 
 namespace qwick::api {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 200;
+
+}  // namespace
 
 Json parse_body(std::string_view body) {
   try {
     return parse_json(body, "request body");
   } catch (const Error& error) {
-    throw ApiError(400, error.what());
+    // The message may quote the body at length.
+    throw ApiError(400, std::string(error.what()).substr(0, kMaxMessageBytes));
   }
 }
 

@@ -159,6 +159,29 @@ TEST(Model, GgufRopeFactors) {
   }
 }
 
+// The seeds of the fuzz targets come from other writers of the formats: the Python packages gguf,
+// safetensors and json (tools/make_seeds_models.py).
+TEST(Model, FilesOfOtherWriters) {
+  const std::filesystem::path corpus = std::filesystem::path(QWICK_SOURCE_DIR) / "tests/fuzz/corpus";
+  for (const std::string name : {"qwen3", "qwen2", "llama", "llama_q5_1"}) {
+    const Model model = Model::open(std::make_shared<const GgufFile>(
+        GgufFile::open(MappedFile::open(corpus / "gguf" / (name + ".gguf")))));
+    EXPECT_TRUE(name.starts_with(architecture_name(model.config().architecture)));
+    EXPECT_EQ(model.config().name, "Tiny");
+    EXPECT_EQ(model.generation_defaults().eos_ids, std::vector<int32_t>{2});
+    EXPECT_EQ(model.weights().rope_factors.data.empty(), !name.starts_with("llama"));
+    if (name == "llama") { EXPECT_EQ(model.weights().layers[0].w_down.dtype, DType::kQ4_0); }
+    if (name == "qwen2") { EXPECT_EQ(model.config().rope.kind, RopeKind::kYarn); }
+  }
+  const Safetensors three = Safetensors::open_file(MappedFile::open(corpus / "safetensors/three.safetensors"));
+  EXPECT_EQ(three.tensors().size(), 3U);
+  for (const char* name : {"transformers4", "transformers5", "llama3", "linear"}) {
+    HfFiles files("qwen3");
+    files.config_text = MappedFile::open(corpus / "config" / (std::string(name) + ".json")).text();
+    EXPECT_EQ(read_hf_config(files.set()).d_model, 8U) << name;
+  }
+}
+
 std::filesystem::path test_models() {
   if (const char* path = std::getenv("QWICK_TEST_MODELS")) return path;
   const char* home = std::getenv("HOME");

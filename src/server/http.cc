@@ -1,6 +1,7 @@
 // One coroutine per connection reads a request, hands it to the handler and sends the answer; a
 // second one (pump) always reads, so that a client that leaves is noticed whatever the first is doing.
 // Both wait on timers that stand for "something has changed" and run on the one I/O thread: no locks.
+// co_await stands alone or initialises a variable: inside conditions, g++ 12 makes wrong code of it.
 #include "server/http.h"
 
 #include <fcntl.h>
@@ -14,9 +15,9 @@
 #define BOOST_ASIO_HAS_STD_COROUTINE 1
 #endif
 #include <boost/asio.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <optional>
@@ -45,7 +46,7 @@ std::string_view HttpRequest::header(std::string_view name) const {
 
 namespace {
 
-constexpr size_t kInputBytes = 64 << 10;               // read ahead of the parser, per connection
+constexpr size_t kReadBytes = 16 << 10;                // taken from a socket at once
 constexpr std::chrono::seconds kLingerTime{5};         // for a client to take in a last answer
 constexpr std::chrono::milliseconds kAcceptPause{50};  // when the system is out of descriptors
 constexpr steady_clock::time_point kNever = steady_clock::time_point::max();
@@ -225,7 +226,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Signal changed_;  // for serve(): input, output, the end of either
   Signal room_;     // for pump(): room in input_
   asio::steady_timer write_watchdog_;
-  boost::beast::flat_buffer input_;
+  std::array<char, kReadBytes> arriving_{};  // for pump() alone
+  std::string input_;                        // not parsed yet
   bool input_ended_ = false;
   bool discard_input_ = false;
   bool busy_ = false;
@@ -277,17 +279,17 @@ size_t LiveExchange::unsent_bytes() const { return connection_ == nullptr ? 0 : 
 
 asio::awaitable<void> Connection::pump() {
   const auto self = shared_from_this();
-  const size_t capacity = std::max(kInputBytes, 2 * shared_.options.max_header_bytes);
+  const size_t enough = std::max(arriving_.size(), shared_.options.max_header_bytes);
   while (socket_.is_open()) {
-    if (input_.size() >= capacity) {
+    if (input_.size() > enough) {
       co_await room_.wait();
       continue;
     }
     error_code error;
-    const size_t n = co_await socket_.async_read_some(input_.prepare(capacity - input_.size()),
+    const size_t n = co_await socket_.async_read_some(asio::buffer(arriving_),
                                                       asio::redirect_error(asio::use_awaitable, error));
     if (error) break;
-    if (!discard_input_) input_.commit(n);
+    if (!discard_input_) input_.append(arriving_.data(), n);
     changed_.notify();
   }
   input_ended_ = true;
@@ -326,13 +328,15 @@ asio::awaitable<Connection::Received> Connection::receive() {
       begin_busy();
       deadline = steady_clock::now() + shared_.options.header_timeout;
     }
-    if (auto received = feed(parser)) co_return std::move(*received);
+    std::optional<Received> received = feed(parser);
+    if (received) co_return std::move(*received);
     if (parser.is_header_done() && !in_body) {
       in_body = true;
       deadline = steady_clock::now() + shared_.options.body_timeout;
       if (boost::beast::iequals(parser.get()[beast_http::field::expect], "100-continue")) {
         send("HTTP/1.1 100 Continue\r\n\r\n");
-        if (!co_await flush()) co_return Received{};
+        const bool alive = co_await flush();
+        if (!alive) co_return Received{};
         continue;
       }
     }
@@ -349,8 +353,8 @@ asio::awaitable<Connection::Received> Connection::receive() {
 std::optional<Connection::Received> Connection::feed(Parser& parser) {
   while (input_.size() > 0 && !parser.is_done()) {
     error_code error;
-    const size_t n = parser.put(input_.data(), error);
-    input_.consume(n);
+    const size_t n = parser.put(asio::buffer(input_), error);
+    input_.erase(0, n);
     room_.notify();
     if (error == beast_http::error::need_more) break;
     if (error == beast_http::error::body_limit) {
@@ -390,7 +394,8 @@ asio::awaitable<void> Connection::answer(std::shared_ptr<LiveExchange> exchange)
   handle(*exchange_);
   for (;;) {
     if (!output_.empty()) {
-      if (!co_await flush()) break;
+      const bool alive = co_await flush();
+      if (!alive) break;
       exchange_->drained();
     } else if (exchange_->finished() || input_ended_) {
       break;
@@ -434,8 +439,9 @@ asio::awaitable<bool> Connection::flush() {
       if (const auto self = weak.lock(); self && !error && write_watchdog_.expiry() <= steady_clock::now()) close();
     });
     error_code error;
-    n_sent_ += co_await socket_.async_write_some(asio::buffer(in_flight_) + n_sent_,
-                                                 asio::redirect_error(asio::use_awaitable, error));
+    const size_t n = co_await socket_.async_write_some(asio::buffer(in_flight_) + n_sent_,
+                                                       asio::redirect_error(asio::use_awaitable, error));
+    n_sent_ += n;
     alive = !error;
   }
   write_watchdog_.expires_at(kNever);
@@ -453,7 +459,9 @@ asio::awaitable<void> Connection::linger() {
   error_code error;
   socket_.shutdown(tcp::socket::shutdown_send, error);
   const auto deadline = steady_clock::now() + kLingerTime;
-  while (!error && !input_ended_ && steady_clock::now() < deadline) co_await changed_.wait(deadline);
+  while (!error && !input_ended_ && steady_clock::now() < deadline) {
+    co_await changed_.wait(deadline);
+  }
 }
 
 std::string bind_advice(const error_code& error) {
