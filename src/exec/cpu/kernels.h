@@ -62,14 +62,14 @@ struct Kernels {
   // and tokens t of [0, n_tokens). `accumulate` adds to y instead.
   void (*matmul)(const struct QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const struct QuantRows* x,
                  uint32_t n_tokens, float* y, size_t y_stride, int accumulate) noexcept;
-  // x [n_cols] times `factor` to row `row` of out.
-  void (*quantize)(const float* x, uint32_t n_cols, float factor, const struct QuantRows* out, uint32_t row) noexcept;
+  // x [n] times `factor` to groups of 32: quants [n], scales and sums [n / kGroup].
+  void (*quantize)(const float* x, size_t n, float factor, int8_t* quants, float* scales, int32_t* sums) noexcept;
   // y[i] = x[i] / rms(x) * weight[i]; n a multiple of 16. y may be x.
   void (*rms_norm)(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept;
   // y[i] += x[i]; n a multiple of 16.
-  void (*add)(const float* x, uint32_t n, float* y) noexcept;
+  void (*add)(const float* x, size_t n, float* y) noexcept;
   // gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]; n a multiple of 16.
-  void (*silu_multiply)(float* gate, const float* up, uint32_t n) noexcept;
+  void (*silu_multiply)(float* gate, const float* up, size_t n) noexcept;
   // Turns the pairs (i, i + n/2) of x [n] by the angles; n a multiple of 32.
   void (*rotate)(float* x, const float* cos, const float* sin, uint32_t n) noexcept;
   void (*attend)(const struct AttentionWork* work) noexcept;

@@ -116,20 +116,18 @@ void matmul(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const 
   }
 }
 
-void quantize(const float* x, uint32_t n_cols, float factor, const QuantRows* out, uint32_t row) noexcept {
-  const uint32_t n_groups = n_cols / kGroup;
-  for (uint32_t group = 0; group < n_groups; ++group) {
+void quantize(const float* x, size_t n, float factor, int8_t* quants, float* scales, int32_t* sums) noexcept {
+  for (size_t group = 0; group < n / kGroup; ++group) {
     const F32 a = f32_load(x + group * kGroup);
     const F32 b = f32_load(x + group * kGroup + 16);
     const float largest = f32_reduce_max(f32_max(f32_abs(a), f32_abs(b)));
     const F32 inverse = f32_set1(largest > 0 ? 127.0F / largest : 0.0F);
     const I32 qa = i32_from_f32(f32_mul(a, inverse));
     const I32 qb = i32_from_f32(f32_mul(b, inverse));
-    const size_t at = static_cast<size_t>(row) * n_groups + group;
-    i8_store(out->quants + at * kGroup, qa);
-    i8_store(out->quants + at * kGroup + 16, qb);
-    out->scales[at] = largest * (factor / 127.0F);
-    out->sums[at] = i32_reduce_add(qa) + i32_reduce_add(qb);
+    i8_store(quants + group * kGroup, qa);
+    i8_store(quants + group * kGroup + 16, qb);
+    scales[group] = largest * (factor / 127.0F);
+    sums[group] = i32_reduce_add(qa) + i32_reduce_add(qb);
   }
 }
 
@@ -143,8 +141,8 @@ void rms_norm(const float* x, const float* weight, uint32_t n, float epsilon, fl
   }
 }
 
-void add(const float* x, uint32_t n, float* y) noexcept {
-  for (uint32_t i = 0; i < n; i += 16) f32_store(y + i, f32_add(f32_load(y + i), f32_load(x + i)));
+void add(const float* x, size_t n, float* y) noexcept {
+  for (size_t i = 0; i < n; i += 16) f32_store(y + i, f32_add(f32_load(y + i), f32_load(x + i)));
 }
 
 // Within 2 units in the last place on [-87, 88], clamped outside: 2^n times the exponential series of
@@ -164,8 +162,8 @@ QWICK_INLINE F32 f32_exp(F32 x) {
   return f32_scale_by_power(y, n);
 }
 
-void silu_multiply(float* gate, const float* up, uint32_t n) noexcept {
-  for (uint32_t i = 0; i < n; i += 16) {
+void silu_multiply(float* gate, const float* up, size_t n) noexcept {
+  for (size_t i = 0; i < n; i += 16) {
     const F32 g = f32_load(gate + i);
     const F32 denominator = f32_add(f32_set1(1.0F), f32_exp(f32_sub(f32_zero(), g)));
     f32_store(gate + i, f32_mul(f32_div(g, denominator), f32_load(up + i)));
