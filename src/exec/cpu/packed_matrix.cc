@@ -122,14 +122,6 @@ void import_k_group(DType dtype, const std::byte* block, uint32_t sub, GroupCode
   }
 }
 
-uint32_t stored_row(uint32_t row, RowOrder order, uint32_t head_dim) {
-  if (order == RowOrder::kAsStored) return row;
-  const uint32_t head = row / head_dim;
-  const uint32_t at = row % head_dim;
-  const uint32_t half = head_dim / 2;
-  return head * head_dim + (at < half ? 2 * at : 2 * (at - half) + 1);
-}
-
 // One row of a tensor, group by group, in a run-time format.
 class RowEncoder {
  public:
@@ -186,6 +178,14 @@ QuantFormat run_time_format(DType dtype, QuantFormat wanted) {
     case DType::kBF16: return wanted;
   }
   return wanted;
+}
+
+uint32_t stored_row(uint32_t row, RowOrder order, uint32_t head_dim) {
+  if (order == RowOrder::kAsStored) return row;
+  const uint32_t head = row / head_dim;
+  const uint32_t at = row % head_dim;
+  const uint32_t half = head_dim / 2;
+  return head * head_dim + (at < half ? 2 * at : 2 * (at - half) + 1);
 }
 
 uint64_t tile_bytes(QuantFormat format, uint32_t n_cols) {

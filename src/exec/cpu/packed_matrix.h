@@ -41,6 +41,9 @@ void dequantize_group(QuantFormat format, const GroupCode& code, std::span<float
 // of RoPE side by side, and are put back into halves.
 enum class RowOrder { kAsStored, kPairsToHalves };
 
+// Where row `row` of a reordered tensor is stored.
+uint32_t stored_row(uint32_t row, RowOrder order, uint32_t head_dim);
+
 // An owned, 64-byte aligned piece of memory.
 class AlignedBytes {
  public:
