@@ -1,4 +1,4 @@
-# qwick_layer(NAME [DEPENDS layers...] [LIBS libraries...])
+# qwick_layer(NAME [DEPENDS layers...] [LIBS libraries...] [TEST_LIBS libraries of the tests only...])
 # src/NAME/**.cc without *_test.cc and *_bench.cc become the static library qwick_NAME;
 # the *_test.cc become the program NAME_test, the *_bench.cc the program NAME_bench.
 find_package(GTest)
@@ -11,7 +11,7 @@ if(QWICK_TESTS)
 endif()
 
 function(qwick_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBS;TEST_LIBS" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS src/${name}/*.cc src/${name}/*.S)
   set(tests ${all})
   set(benches ${all})
@@ -30,7 +30,7 @@ function(qwick_layer name)
 
   if(QWICK_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE qwick_${name} GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE qwick_${name} ${ARG_TEST_LIBS} GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE QWICK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60)
   endif()

@@ -17,7 +17,7 @@ namespace qwick::api {
 // Counts as vLLM's: the token that ends the turn is one of those generated, though never shown.
 struct Usage {
   uint32_t prompt_tokens = 0;
-  uint32_t cached_tokens = 0;     // of the prompt, taken from the prefix cache
+  uint32_t cached_tokens = 0;  // of the prompt, taken from the prefix cache
   uint32_t completion_tokens = 0;
   uint32_t reasoning_tokens = 0;  // of the completion, tags included
 };
@@ -33,7 +33,7 @@ class Answer {
   AnswerText push(int32_t token);
   AnswerText finish(FinishReason reason);
 
-  bool ended() const { return !finish_reason_.empty(); }  // push: true after a stop string
+  bool ended() const { return !finish_reason_.empty(); }             // push: true after a stop string
   std::string_view finish_reason() const { return finish_reason_; }  // "stop", "length"
   const Usage& usage() const { return usage_; }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "api/body.h"
 #include "api/chat_messages.h"
 #include "api/errors.h"
 #include "api/fields.h"
@@ -19,10 +20,30 @@ constexpr int32_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 // Read below, or without influence on the answer.
 constexpr auto kKnownFields = std::to_array<std::string_view>({
-    "model", "messages", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "stop",
-    "max_completion_tokens", "max_tokens", "max_new_tokens", "stream", "stream_options", "use_cache",
-    "enable_thinking", "chat_template_kwargs", "user", "metadata", "store", "service_tier",
-    "safety_identifier", "prompt_cache_key", "parallel_tool_calls",
+    "model",
+    "messages",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "seed",
+    "stop",
+    "max_completion_tokens",
+    "max_tokens",
+    "max_new_tokens",
+    "stream",
+    "stream_options",
+    "use_cache",
+    "enable_thinking",
+    "chat_template_kwargs",
+    "user",
+    "metadata",
+    "store",
+    "service_tier",
+    "safety_identifier",
+    "prompt_cache_key",
+    "parallel_tool_calls",
 });
 
 // Fields that change the answer in ways that are not offered: only a value that asks for nothing is
@@ -105,7 +126,8 @@ std::vector<std::string> parse_stop(const Fields& fields) {
   const Json* stop = fields.find("stop");
   if (stop == nullptr) return {};
   if (stop->is_string()) return {parse_stop_string(*stop, "stop")};
-  if (!stop->is_array()) invalid_field("stop", "must be a string or a list of strings, not {}", json_kind(*stop));
+  if (!stop->is_array())
+    invalid_field("stop", "must be a string or a list of strings, not {}", json_kind(*stop));
   if (stop->size() > kMaxStops) invalid_field("stop", "must not have more than {} strings", kMaxStops);
   std::vector<std::string> strings;
   for (const Json& one : *stop) {

@@ -14,7 +14,9 @@ std::string body(const std::string& more = {}) {
   return R"({"messages":[{"role":"user","content":"hi"}])" + (more.empty() ? "" : "," + more) + "}";
 }
 
-std::string with_messages(const std::string& messages) { return R"({"messages":)" + messages + "}"; }
+std::string with_messages(const std::string& messages) {
+  return R"({"messages":)" + messages + "}";
+}
 
 // The error that a body gives; fails the test when it gives none.
 ApiError error_of(const std::string& text) {
@@ -37,7 +39,8 @@ TEST(ChatRequest, ReadsAllFields) {
     "n": 1, "user": "u", "metadata": {"a": "b"}, "tools": [], "tool_choice": "auto", "logprobs": false,
     "response_format": {"type": "text"}, "presence_penalty": 0.0})");
   EXPECT_EQ(request.model, "Qwen-0.6B");
-  EXPECT_EQ(request.messages, Json::parse(R"([{"role":"system","content":"be short"},{"role":"user","content":"hi"}])"));
+  EXPECT_EQ(request.messages,
+            Json::parse(R"([{"role":"system","content":"be short"},{"role":"user","content":"hi"}])"));
   EXPECT_EQ(request.sampling.temperature, 0.5);
   EXPECT_EQ(request.sampling.top_p, 0.9);
   EXPECT_EQ(request.sampling.top_k, 50);
@@ -70,16 +73,38 @@ TEST(ChatRequest, TakesNullForAbsent) {
       R"("model":null,"temperature":null,"top_p":null,"top_k":null,"min_p":null,"repetition_penalty":null,"seed":null,
          "stop":null,"max_tokens":null,"stream":null,"stream_options":null,"use_cache":null,"enable_thinking":null,
          "chat_template_kwargs":null,"n":null,"tools":null,"tool_choice":null,"response_format":null,"logprobs":null)"));
-  EXPECT_FALSE(request.sampling.temperature || request.max_tokens || request.stream || request.enable_thinking);
+  EXPECT_FALSE(request.sampling.temperature || request.max_tokens || request.stream ||
+               request.enable_thinking);
 }
 
 TEST(ChatRequest, RefusesWhatIsNoObject) {
-  for (const char* text : {"", "{", "[]", "1", "null", R"("x")", "{\"messages\":NaN}", "\xFF", "{} {}", "{'a':1}",
-                           R"({"messages":[{"role":"user","content":"\ud800"}]})", "{\"temperature\":1e999}"}) {
+  for (const char* text :
+       {"", "{", "[]", "1", "null", R"("x")", "{\"messages\":NaN}", "\xFF", "{} {}", "{'a':1}",
+        R"({"messages":[{"role":"user","content":"\ud800"}]})", "{\"temperature\":1e999}"}) {
     EXPECT_EQ(error_of(text).status(), 400) << text;
   }
   const std::string deep = R"({"messages":)" + std::string(100'000, '[');
   EXPECT_NE(std::string(error_of(deep).what()).find("nested deeper"), std::string::npos);
+}
+
+TEST(ChatRequest, TakesTimeInProportionToTheBody) {
+  std::string many = "\"f0\":0";
+  for (int i = 1; i < 300'000; ++i)
+    many += ",\"f" + std::to_string(i) + "\":0";  // minutes, were it quadratic
+  EXPECT_NO_THROW(parse_chat_request(body(many)));
+  EXPECT_EQ(error_of(body("\"chat_template_kwargs\":{" + many + "}")).param(), "chat_template_kwargs");
+}
+
+TEST(ChatRequest, RefusesNamesThatComeTwice) {
+  EXPECT_EQ(error_of(R"({"messages":[],"messages":[]})").status(), 400);
+  EXPECT_EQ(error_of(body(R"("metadata":{"a":1,"b":2,"a":3})")).status(), 400);
+}
+
+TEST(ChatRequest, QuotesNothingOfABrokenBody) {
+  for (const char* text :
+       {R"({"messages": "secret)", R"({"secret" 1})", R"({"a": secret})", "{\"a\": 5ecret}"}) {
+    EXPECT_EQ(std::string(error_of(text).what()).find("ecret"), std::string::npos) << error_of(text).what();
+  }
 }
 
 TEST(ChatRequest, NamesTheFieldThatIsWrong) {
@@ -176,8 +201,11 @@ TEST(ChatRequest, RefusesByNameWhatItCannotDo) {
 TEST(ChatRequest, LetsTheNewestLengthWin) {
   EXPECT_EQ(parse_chat_request(body(R"("max_new_tokens":1)")).max_tokens, 1U);
   EXPECT_EQ(parse_chat_request(body(R"("max_new_tokens":1,"max_tokens":2)")).max_tokens, 2U);
-  EXPECT_EQ(parse_chat_request(body(R"("max_completion_tokens":3,"max_tokens":2,"max_new_tokens":1)")).max_tokens, 3U);
-  EXPECT_EQ(parse_chat_request(body(R"("max_completion_tokens":null,"max_tokens":2)")).max_tokens_field, "max_tokens");
+  EXPECT_EQ(
+      parse_chat_request(body(R"("max_completion_tokens":3,"max_tokens":2,"max_new_tokens":1)")).max_tokens,
+      3U);
+  EXPECT_EQ(parse_chat_request(body(R"("max_completion_tokens":null,"max_tokens":2)")).max_tokens_field,
+            "max_tokens");
 }
 
 TEST(ChatRequest, TakesStopAsStringOrList) {
@@ -201,9 +229,11 @@ TEST(ChatRequest, TakesSeedsOfAllOfInt64) {
 
 TEST(ChatRequest, TakesThinkingFlatAndNested) {
   EXPECT_EQ(parse_chat_request(body(R"("enable_thinking":true)")).enable_thinking, true);
-  EXPECT_EQ(parse_chat_request(body(R"("chat_template_kwargs":{"enable_thinking":false})")).enable_thinking, false);
+  EXPECT_EQ(parse_chat_request(body(R"("chat_template_kwargs":{"enable_thinking":false})")).enable_thinking,
+            false);
   EXPECT_EQ(
-      parse_chat_request(body(R"("enable_thinking":true,"chat_template_kwargs":{"enable_thinking":true})")).enable_thinking,
+      parse_chat_request(body(R"("enable_thinking":true,"chat_template_kwargs":{"enable_thinking":true})"))
+          .enable_thinking,
       true);
 }
 
@@ -273,7 +303,8 @@ TEST(ChatMessages, NameThePlaceThatIsWrong) {
     EXPECT_EQ(error.param(), field) << messages;
   }
   EXPECT_EQ(error_of("{}").param(), "messages");
-  const std::string image = error_of(with_messages(R"([{"role":"user","content":[{"type":"image_url"}]}])")).what();
+  const std::string image =
+      error_of(with_messages(R"([{"role":"user","content":[{"type":"image_url"}]}])")).what();
   EXPECT_NE(image.find("image_url"), std::string::npos) << image;
 }
 

@@ -12,15 +12,13 @@ Json usage_object(const Usage& usage) {
           {"completion_tokens_details", {{"reasoning_tokens", usage.reasoning_tokens}}}};
 }
 
-std::string chat_completion(const AnswerHeader& header, const AnswerText& text, std::string_view finish_reason,
-                            const Usage& usage) {
+std::string chat_completion(const AnswerHeader& header, const AnswerText& text,
+                            std::string_view finish_reason, const Usage& usage) {
   // Content is a string even when empty: clients add it up.
   Json message = {{"role", "assistant"}, {"content", text.content}, {"refusal", nullptr}};
   if (!text.reasoning.empty()) message["reasoning_content"] = text.reasoning;
-  Json choice = {{"index", 0},
-                 {"message", std::move(message)},
-                 {"logprobs", nullptr},
-                 {"finish_reason", finish_reason}};
+  Json choice = {
+      {"index", 0}, {"message", std::move(message)}, {"logprobs", nullptr}, {"finish_reason", finish_reason}};
   const Json completion = {{"id", header.id},
                            {"object", "chat.completion"},
                            {"created", header.created},
@@ -46,7 +44,9 @@ std::string ChatChunks::chunk(Json delta, const Json& finish_reason) const {
   return json.dump();
 }
 
-std::string ChatChunks::start() const { return chunk({{"role", "assistant"}, {"content", ""}}, nullptr); }
+std::string ChatChunks::start() const {
+  return chunk({{"role", "assistant"}, {"content", ""}}, nullptr);
+}
 
 std::string ChatChunks::delta(const AnswerText& text) const {
   Json delta = Json::object();

@@ -21,14 +21,15 @@ struct AnswerHeader {
 Json usage_object(const Usage& usage);
 
 // The whole answer.
-std::string chat_completion(const AnswerHeader& header, const AnswerText& text, std::string_view finish_reason,
-                            const Usage& usage);
+std::string chat_completion(const AnswerHeader& header, const AnswerText& text,
+                            std::string_view finish_reason, const Usage& usage);
 
 // The chunks of a stream, in order: start, any number of deltas, finish, and the usage where the
 // client asked for it (the chunks before then say "usage":null, as OpenAI's do).
 class ChatChunks {
  public:
-  ChatChunks(AnswerHeader header, bool include_usage) : header_(std::move(header)), include_usage_(include_usage) {}
+  ChatChunks(AnswerHeader header, bool include_usage)
+      : header_(std::move(header)), include_usage_(include_usage) {}
 
   std::string start() const;
   std::string delta(const AnswerText& text) const;

@@ -30,8 +30,8 @@ TEST(ChatResponse, WritesWholeAnswers) {
 
 Json chunk(const char* delta, const char* finish_reason) {
   return Json::parse(std::string(R"({"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,
-      "model":"Qwen-0.6B","choices":[{"index":0,"delta":)") + delta + R"(,"logprobs":null,"finish_reason":)" +
-      finish_reason + "}]}");
+      "model":"Qwen-0.6B","choices":[{"index":0,"delta":)") +
+                     delta + R"(,"logprobs":null,"finish_reason":)" + finish_reason + "}]}");
 }
 
 TEST(ChatResponse, WritesChunks) {
@@ -39,7 +39,8 @@ TEST(ChatResponse, WritesChunks) {
   EXPECT_EQ(Json::parse(chunks.start()), chunk(R"({"role":"assistant","content":""})", "null"));
   EXPECT_EQ(Json::parse(chunks.delta({"", "a"})), chunk(R"({"content":"a"})", "null"));
   EXPECT_EQ(Json::parse(chunks.delta({"r", ""})), chunk(R"({"reasoning_content":"r"})", "null"));
-  EXPECT_EQ(Json::parse(chunks.delta({"r", "a"})), chunk(R"({"reasoning_content":"r","content":"a"})", "null"));
+  EXPECT_EQ(Json::parse(chunks.delta({"r", "a"})),
+            chunk(R"({"reasoning_content":"r","content":"a"})", "null"));
   EXPECT_EQ(Json::parse(chunks.finish("stop")), chunk("{}", "\"stop\""));
 }
 
@@ -59,10 +60,14 @@ TEST(ChatResponse, ListsModels) {
 }
 
 TEST(Errors, HaveOpenAisShape) {
-  EXPECT_EQ(Json::parse(error_body({400, "top_p: no", "top_p"})),
-            Json::parse(R"({"error":{"message":"top_p: no","type":"invalid_request_error","param":"top_p","code":null}})"));
-  EXPECT_EQ(Json::parse(error_body({404, "no", "model", "model_not_found"})),
-            Json::parse(R"({"error":{"message":"no","type":"not_found_error","param":"model","code":"model_not_found"}})"));
+  EXPECT_EQ(
+      Json::parse(error_body({400, "top_p: no", "top_p"})),
+      Json::parse(
+          R"({"error":{"message":"top_p: no","type":"invalid_request_error","param":"top_p","code":null}})"));
+  EXPECT_EQ(
+      Json::parse(error_body({404, "no", "model", "model_not_found"})),
+      Json::parse(
+          R"({"error":{"message":"no","type":"not_found_error","param":"model","code":"model_not_found"}})"));
   const std::vector<std::pair<int, std::string>> types = {
       {401, "authentication_error"}, {405, "invalid_request_error"}, {413, "invalid_request_error"},
       {429, "rate_limit_error"},     {500, "server_error"},          {503, "unavailable_error"}};

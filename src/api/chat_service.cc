@@ -32,20 +32,21 @@ SamplingParams resolve_sampling(const SamplingFields& request, const GenerationD
 uint32_t resolve_max_tokens(const ChatRequest& request, size_t n_prompt_tokens, uint32_t context_length) {
   constexpr const char* kCode = "context_length_exceeded";
   if (n_prompt_tokens >= context_length) {
-    throw ApiError(400,
-                   fmt::format("messages: this model's maximum context length is {} tokens, but the prompt has "
-                               "{}; shorten the messages",
-                               context_length, n_prompt_tokens),
-                   "messages", kCode);
+    throw ApiError(
+        400,
+        fmt::format("messages: this model's maximum context length is {} tokens, but the prompt has "
+                    "{}; shorten the messages",
+                    context_length, n_prompt_tokens),
+        "messages", kCode);
   }
   const auto n_left = static_cast<uint32_t>(context_length - n_prompt_tokens);
   if (request.max_tokens.value_or(1) > n_left) {
-    throw ApiError(400,
-                   fmt::format("{}: this model's maximum context length is {} tokens, but the prompt has {} and "
-                               "{} are to be generated; ask for at most {}",
-                               request.max_tokens_field, context_length, n_prompt_tokens, *request.max_tokens,
-                               n_left),
-                   request.max_tokens_field, kCode);
+    throw ApiError(
+        400,
+        fmt::format("{}: this model's maximum context length is {} tokens, but the prompt has {} and "
+                    "{} are to be generated; ask for at most {}",
+                    request.max_tokens_field, context_length, n_prompt_tokens, *request.max_tokens, n_left),
+        request.max_tokens_field, kCode);
   }
   return request.max_tokens.value_or(n_left);
 }

@@ -5,29 +5,20 @@
 #include "api/errors.h"
 
 namespace qwick::api {
-namespace {
-
-constexpr size_t kMaxMessageBytes = 200;
-
-}  // namespace
-
-Json parse_body(std::string_view body) {
-  try {
-    return parse_json(body, "request body");
-  } catch (const Error& error) {
-    // The message may quote the body at length.
-    throw ApiError(400, std::string(error.what()).substr(0, kMaxMessageBytes));
-  }
-}
-
 std::string_view json_kind(const Json& value) {
   switch (value.type()) {
-    case Json::value_t::null: return "null";
-    case Json::value_t::object: return "an object";
-    case Json::value_t::array: return "a list";
-    case Json::value_t::string: return "a string";
-    case Json::value_t::boolean: return "a boolean";
-    default: return "a number";
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "a list";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    default:
+      return "a number";
   }
 }
 

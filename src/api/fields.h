@@ -11,9 +11,6 @@
 
 namespace qwick::api {
 
-// The body of a request. Throws ApiError 400 where it is no valid JSON, or nested too deeply.
-Json parse_body(std::string_view body);
-
 // "a string", "an object": for messages.
 std::string_view json_kind(const Json& value);
 

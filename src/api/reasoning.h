@@ -33,8 +33,8 @@ class ReasoningSplitter {
  private:
   enum class State { kUndecided, kReasoning, kContent };
 
-  void open();                    // decides whether the text starts with a tag
-  std::string take_reasoning();   // reasoning that is safe to show; moves on at the closing tag
+  void open();                   // decides whether the text starts with a tag
+  std::string take_reasoning();  // reasoning that is safe to show; moves on at the closing tag
   void drop_newlines();
 
   State state_;

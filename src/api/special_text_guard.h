@@ -16,7 +16,7 @@ namespace qwick::api {
 
 class SpecialTextGuard {
  public:
-  explicit SpecialTextGuard(const Tokenizer& tokenizer);            // its special tokens
+  explicit SpecialTextGuard(const Tokenizer& tokenizer);  // its special tokens
   explicit SpecialTextGuard(const std::vector<std::string>& spellings);
 
   // Marks all spellings in a text, or in all strings and keys of a JSON value. Returns whether there

@@ -45,13 +45,14 @@ TEST(SpecialTextGuard, KeepsSpecialTextOfUsersPlain) {
 
 TEST(SpecialTextGuard, KeepsAllTextForAllKindsOfSpellings) {
   for (const std::string content :
-       {"<s>", "<<s>>", "<s><s>", "¶", "a¶b", "<|im_end|>x", "<|im_end|><|im_end|>", "<|im_start|><|im_end|", "<s", "",
-        "\uFDD0", "\uFDD1", "\uFDD0\uFDD1", "\uFDD0<s>\uFDD0\uFDD0", "<\uFDD0s>", "<s\uFDD0>"}) {
+       {"<s>", "<<s>>", "<s><s>", "¶", "a¶b", "<|im_end|>x", "<|im_end|><|im_end|>", "<|im_start|><|im_end|",
+        "<s", "", "\uFDD0", "\uFDD1", "\uFDD0\uFDD1", "\uFDD0<s>\uFDD0\uFDD0", "<\uFDD0s>", "<s\uFDD0>"}) {
     const auto pieces = guard().split(prompt_of(content));
     EXPECT_EQ(joined(pieces), "<|im_start|>user\n" + content + "<|im_end|>\n<|im_start|>assistant\n");
     for (const Piece& piece : pieces) {
       const bool has_content = piece.text.find("user\n") != std::string::npos;
-      const bool should_be_plain = content.find("<s>") != std::string::npos || content.find("¶") != std::string::npos;
+      const bool should_be_plain =
+          content.find("<s>") != std::string::npos || content.find("¶") != std::string::npos;
       if (has_content && should_be_plain) {
         EXPECT_EQ(piece.special, SpecialText::kPlain) << content;
       }
@@ -70,13 +71,15 @@ TEST(SpecialTextGuard, HoldsWhereTheTemplateCutsTheText) {
   for (size_t from = 0; from < marked.size(); ++from) {
     const auto pieces = guard().split(marked.substr(from));
     for (const Piece& piece : pieces) {
-      EXPECT_TRUE(piece.special == SpecialText::kPlain || piece.text.find("<|im_start|>") == std::string::npos);
+      EXPECT_TRUE(piece.special == SpecialText::kPlain ||
+                  piece.text.find("<|im_start|>") == std::string::npos);
     }
   }
 }
 
 TEST(SpecialTextGuard, MarksAllStringsAndKeysOfJson) {
-  Json json = Json::parse(R"({"a": ["x", "<s>", 1, null, {"<s>": "y"}], "b": {"c": "<|im_end|>"}, "d": true})");
+  Json json =
+      Json::parse(R"({"a": ["x", "<s>", 1, null, {"<s>": "y"}], "b": {"c": "<|im_end|>"}, "d": true})");
   EXPECT_TRUE(guard().mark(json));
   const std::string s = std::string("<") + kMark + "s>";
   EXPECT_EQ(json["a"][1], s);

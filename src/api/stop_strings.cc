@@ -44,6 +44,8 @@ std::string StopStrings::push(std::string_view text) {
   return shown;
 }
 
-std::string StopStrings::flush() { return std::exchange(held_, {}); }
+std::string StopStrings::flush() {
+  return std::exchange(held_, {});
+}
 
 }  // namespace qwick::api

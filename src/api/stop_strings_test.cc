@@ -41,8 +41,8 @@ TEST(StopStrings, GiveTheSameForEveryWayToCutTheText) {
       {{"END"}, "ENDEND", {"", true}},
       {{"aab"}, "aaaab!", {"aa", true}},
       {{"abab"}, "abaabab", {"aba", true}},
-      {{"abcd", "bc"}, "xabcd", {"xa", true}},      // the one that is complete first
-      {{"bc", "abc"}, "xabc", {"x", true}},         // complete together: the longer
+      {{"abcd", "bc"}, "xabcd", {"xa", true}},  // the one that is complete first
+      {{"bc", "abc"}, "xabc", {"x", true}},     // complete together: the longer
       {{"\n\n", "###"}, "a\n#\n##\n\nb", {"a\n#\n##", true}},
       {{"。"}, "你好。再", {"你好", true}},
       {{"你们"}, "你好你", {"你好你", false}},

@@ -21,7 +21,8 @@ inline void for_each_cut(const std::string& text,
   for (uint64_t i = 0; i < n_cuts; ++i) {
     // Bit i: cut after byte i. ANDs and ORs of random numbers give few cuts and many.
     uint64_t cut = i;
-    if (!all && i > 1) cut = i % 3 == 0 ? random() & random() & random() : i % 3 == 1 ? random() : random() | random();
+    if (!all && i > 1)
+      cut = i % 3 == 0 ? random() & random() & random() : i % 3 == 1 ? random() : random() | random();
     if (!all && i == 1) cut = ~uint64_t{0};
     std::vector<std::string> pieces(1);
     for (size_t place = 0; place < text.size(); ++place) {

@@ -135,6 +135,9 @@ TEST(Json, KeepsOrderAndReportsPlaces) {
   EXPECT_EQ(parse_json(R"({"b":1,"a":2})", "f").dump(), R"({"b":1,"a":2})");
   EXPECT_EQ(json_error("{\"a\":}").substr(0, 33), "f.json: not valid JSON at byte 6:");
   EXPECT_EQ(json_error(std::string(100, '[')), "f.json: JSON nested deeper than 64 levels");
+  std::string many = "{";
+  for (int i = 0; i < 3000; ++i) many += "\"" + std::to_string(i) + "\":0,";
+  EXPECT_EQ(json_error(many + "\"x\":0}"), "f.json: a JSON object with more than 2048 members");
   EXPECT_EQ(json_error("\"\xff\"").find('\n'), std::string::npos);
   EXPECT_NE(json_error("1e999").find("f.json: not valid JSON"), std::string::npos);
 }

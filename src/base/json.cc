@@ -1,12 +1,20 @@
 #include "base/json.h"
 
+#include <vector>
+
 #include "base/error.h"
 
 namespace qwick {
 
 Json parse_json(std::string_view text, std::string_view source, int max_depth) {
+  std::vector<size_t> n_members;  // of the objects that are open
   const auto bounded = [&](int depth, Json::parse_event_t event, const Json&) {
     using Event = Json::parse_event_t;
+    if (event == Event::object_start) n_members.push_back(0);
+    if (event == Event::object_end) n_members.pop_back();
+    if (event == Event::key && ++n_members.back() > kMaxJsonMembers) {
+      invalid_file("{}: a JSON object with more than {} members", source, kMaxJsonMembers);
+    }
     if (depth >= max_depth && (event == Event::object_start || event == Event::array_start)) {
       invalid_file("{}: JSON nested deeper than {} levels", source, max_depth);
     }

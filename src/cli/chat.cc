@@ -13,6 +13,7 @@
 
 #include "api/answer.h"
 #include "api/chat_service.h"
+#include "api/errors.h"
 #include "base/error.h"
 #include "cli/input.h"
 #include "cli/local_engine.h"

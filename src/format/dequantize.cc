@@ -15,7 +15,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "model files are little-endian");
 
-float load_f16(const uint8_t* p) { return f16_to_f32(load<uint16_t>(p)); }
+float load_f16(const uint8_t* p) {
+  return f16_to_f32(load<uint16_t>(p));
+}
 
 // Q8_0: scale, 32 signed bytes.
 void block_q8_0(const uint8_t* block, float* __restrict out) {
@@ -47,7 +49,7 @@ void block_q4_1(const uint8_t* block, float* __restrict out) {
 // are spread over eight bytes by a multiplication; the addition carries each into its byte's top bit.
 std::array<uint8_t, 32> spread_fifth_bits(const uint8_t* bits) {
   std::array<uint8_t, 32> high;
-  for (int i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < 4; ++i) {
     const uint64_t one_bit_each = (bits[i] * 0x0101010101010101ULL) & 0x8040201008040201ULL;
     const uint64_t sixteens = ((one_bit_each + 0x00406070787C7E7FULL) >> 3) & 0x1010101010101010ULL;
     std::memcpy(high.data() + 8 * i, &sixteens, 8);
@@ -105,7 +107,7 @@ SubScales unpack_sub_scales(const uint8_t* block) {
 void block_q4_k(const uint8_t* block, float* __restrict out) {
   const SubScales sub = unpack_sub_scales(block);
   const uint8_t* q = block + 16;
-  for (int pair = 0; pair < 4; ++pair, q += 32, out += 64) {
+  for (size_t pair = 0; pair < 4; ++pair, q += 32, out += 64) {
     const float d0 = sub.scale[2 * pair];
     const float m0 = sub.minimum[2 * pair];
     const float d1 = sub.scale[2 * pair + 1];
@@ -121,7 +123,7 @@ void block_q5_k(const uint8_t* block, float* __restrict out) {
   const SubScales sub = unpack_sub_scales(block);
   const uint8_t* high = block + 16;
   const uint8_t* q = block + 48;
-  for (int pair = 0; pair < 4; ++pair, q += 32, out += 64) {
+  for (size_t pair = 0; pair < 4; ++pair, q += 32, out += 64) {
     const float d0 = sub.scale[2 * pair];
     const float m0 = sub.minimum[2 * pair];
     const float d1 = sub.scale[2 * pair + 1];
@@ -146,9 +148,9 @@ void block_q6_k(const uint8_t* block, float* __restrict out) {
   const auto* scales = reinterpret_cast<const int8_t*>(block + 192);
   const float d = load_f16(block + 208);
   for (int half = 0; half < 2; ++half, low += 64, high += 32) {
-    for (int run = 0; run < 4; ++run, scales += 2, out += 32) {
+    for (size_t run = 0; run < 4; ++run, scales += 2, out += 32) {
       const uint8_t* nibbles = low + 32 * (run & 1);
-      const int nibble_shift = 4 * (run >> 1);
+      const size_t nibble_shift = 4 * (run >> 1);
       const float d0 = d * static_cast<float>(scales[0]);
       const float d1 = d * static_cast<float>(scales[1]);
       for (int i = 0; i < 32; ++i) {
@@ -184,17 +186,39 @@ void dequantize(DType dtype, std::span<const std::byte> src, std::span<float> ou
   if (out.empty()) return;
   const auto* bytes = reinterpret_cast<const uint8_t*>(src.data());
   switch (dtype) {
-    case DType::kF32: std::memcpy(out.data(), bytes, src.size()); break;
-    case DType::kF16: dequantize_f16(bytes, out); break;
-    case DType::kBF16: dequantize_bf16(bytes, out); break;
-    case DType::kQ8_0: each_block<block_q8_0>(info, bytes, out); break;
-    case DType::kQ4_0: each_block<block_q4_0>(info, bytes, out); break;
-    case DType::kQ4_1: each_block<block_q4_1>(info, bytes, out); break;
-    case DType::kQ5_0: each_block<block_q5_0>(info, bytes, out); break;
-    case DType::kQ5_1: each_block<block_q5_1>(info, bytes, out); break;
-    case DType::kQ4K: each_block<block_q4_k>(info, bytes, out); break;
-    case DType::kQ5K: each_block<block_q5_k>(info, bytes, out); break;
-    case DType::kQ6K: each_block<block_q6_k>(info, bytes, out); break;
+    case DType::kF32:
+      std::memcpy(out.data(), bytes, src.size());
+      break;
+    case DType::kF16:
+      dequantize_f16(bytes, out);
+      break;
+    case DType::kBF16:
+      dequantize_bf16(bytes, out);
+      break;
+    case DType::kQ8_0:
+      each_block<block_q8_0>(info, bytes, out);
+      break;
+    case DType::kQ4_0:
+      each_block<block_q4_0>(info, bytes, out);
+      break;
+    case DType::kQ4_1:
+      each_block<block_q4_1>(info, bytes, out);
+      break;
+    case DType::kQ5_0:
+      each_block<block_q5_0>(info, bytes, out);
+      break;
+    case DType::kQ5_1:
+      each_block<block_q5_1>(info, bytes, out);
+      break;
+    case DType::kQ4K:
+      each_block<block_q4_k>(info, bytes, out);
+      break;
+    case DType::kQ5K:
+      each_block<block_q5_k>(info, bytes, out);
+      break;
+    case DType::kQ6K:
+      each_block<block_q6_k>(info, bytes, out);
+      break;
   }
 }
 

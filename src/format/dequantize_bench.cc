@@ -1,9 +1,9 @@
 // Time per element of dequantize, for a row of 4096.
-#include "format/dequantize.h"
-
 #include <benchmark/benchmark.h>
 
 #include <vector>
+
+#include "format/dequantize.h"
 
 namespace qwick {
 namespace {

@@ -83,7 +83,9 @@ constexpr std::array<TensorType, 35> kTensorTypes = {{
     {39, "MXFP4", {}},
 }};
 
-uint64_t align_up(uint64_t x, uint64_t alignment) { return (x + alignment - 1) & ~(alignment - 1); }
+uint64_t align_up(uint64_t x, uint64_t alignment) {
+  return (x + alignment - 1) & ~(alignment - 1);
+}
 
 uint64_t alignment_of(std::string_view file, const std::map<std::string, GgufValue, std::less<>>& metadata) {
   const auto found = metadata.find("general.alignment");
@@ -100,8 +102,8 @@ uint64_t alignment_of(std::string_view file, const std::map<std::string, GgufVal
 
 void GgufReader::need(uint64_t n_bytes, std::string_view what) const {
   if (n_bytes > remaining()) {
-    invalid_file("{}: truncated: {} needs {} bytes at offset {}, the file ends after {}", file_, what, n_bytes,
-                 at_, remaining());
+    invalid_file("{}: truncated: {} needs {} bytes at offset {}, the file ends after {}", file_, what,
+                 n_bytes, at_, remaining());
   }
 }
 
@@ -128,11 +130,12 @@ uint32_t GgufReader::read_preamble() {
   }
   const auto version = read<uint32_t>("the version");
   if (version != 0 && (version & 0xFFFF) == 0) {
-    fail(ErrorCode::kUnsupported, "{}: a big-endian GGUF file; convert it to little-endian (gguf-convert-endian)",
-         file_);
+    fail(ErrorCode::kUnsupported,
+         "{}: a big-endian GGUF file; convert it to little-endian (gguf-convert-endian)", file_);
   }
   if (version != 2 && version != 3) {
-    fail(ErrorCode::kUnsupported, "{}: GGUF version {} at offset 4; versions 2 and 3 can be read", file_, version);
+    fail(ErrorCode::kUnsupported, "{}: GGUF version {} at offset 4; versions 2 and 3 can be read", file_,
+         version);
   }
   n_tensors_ = read<uint64_t>("the number of tensors");
   n_keys_ = read<uint64_t>("the number of metadata keys");
@@ -172,19 +175,32 @@ bool GgufReader::read_bool(const std::string& what) {
 
 GgufValue GgufReader::read_value(uint32_t type, const std::string& what) {
   switch (type) {
-    case kUint8: return uint64_t{read<uint8_t>(what)};
-    case kUint16: return uint64_t{read<uint16_t>(what)};
-    case kUint32: return uint64_t{read<uint32_t>(what)};
-    case kUint64: return read<uint64_t>(what);
-    case kInt8: return int64_t{read<int8_t>(what)};
-    case kInt16: return int64_t{read<int16_t>(what)};
-    case kInt32: return int64_t{read<int32_t>(what)};
-    case kInt64: return read<int64_t>(what);
-    case kFloat32: return double{read<float>(what)};
-    case kFloat64: return read<double>(what);
-    case kBool: return read_bool(what);
-    case kString: return read_string(what);
-    case kArray: return read_array(what);
+    case kUint8:
+      return uint64_t{read<uint8_t>(what)};
+    case kUint16:
+      return uint64_t{read<uint16_t>(what)};
+    case kUint32:
+      return uint64_t{read<uint32_t>(what)};
+    case kUint64:
+      return read<uint64_t>(what);
+    case kInt8:
+      return int64_t{read<int8_t>(what)};
+    case kInt16:
+      return int64_t{read<int16_t>(what)};
+    case kInt32:
+      return int64_t{read<int32_t>(what)};
+    case kInt64:
+      return read<int64_t>(what);
+    case kFloat32:
+      return double{read<float>(what)};
+    case kFloat64:
+      return read<double>(what);
+    case kBool:
+      return read_bool(what);
+    case kString:
+      return read_string(what);
+    case kArray:
+      return read_array(what);
     default:
       invalid_file("{}: {}: unknown type {} at offset {}", file_, what, type, at_ - 4);
   }
@@ -195,7 +211,7 @@ std::vector<Wide> GgufReader::read_numbers(uint64_t count) {
   need(count * sizeof(Stored), "an array");  // count is bounded by kMaxArrayElements
   std::vector<Wide> values(count);
   for (uint64_t i = 0; i < count; ++i, at_ += sizeof(Stored)) {
-    values[i] = static_cast<Wide>(load<Stored>(bytes_.data() + at_));
+    values[i] = Wide{load<Stored>(bytes_.data() + at_)};
   }
   return values;
 }
@@ -205,25 +221,35 @@ GgufValue GgufReader::read_array(const std::string& what) {
   const auto count = read<uint64_t>(what);
   // Every element takes at least one byte, strings eight: the count is checked before memory is taken.
   if (count > remaining() / (type == kString ? 8 : 1)) {
-    invalid_file("{}: truncated: {} has {} elements at offset {}, the file ends after {} bytes", file_,
-                 what, count, at_, remaining());
+    invalid_file("{}: truncated: {} has {} elements at offset {}, the file ends after {} bytes", file_, what,
+                 count, at_, remaining());
   }
   if (count > kMaxArrayElements - n_array_elements_) {
-    invalid_file("{}: {} at offset {}: more than {} array elements in the file", file_, what,
-                 at_, kMaxArrayElements);
+    invalid_file("{}: {} at offset {}: more than {} array elements in the file", file_, what, at_,
+                 kMaxArrayElements);
   }
   n_array_elements_ += count;
   switch (type) {
-    case kUint8: return read_numbers<uint64_t, uint8_t>(count);
-    case kUint16: return read_numbers<uint64_t, uint16_t>(count);
-    case kUint32: return read_numbers<uint64_t, uint32_t>(count);
-    case kUint64: return read_numbers<uint64_t, uint64_t>(count);
-    case kInt8: return read_numbers<int64_t, int8_t>(count);
-    case kInt16: return read_numbers<int64_t, int16_t>(count);
-    case kInt32: return read_numbers<int64_t, int32_t>(count);
-    case kInt64: return read_numbers<int64_t, int64_t>(count);
-    case kFloat32: return read_numbers<double, float>(count);
-    case kFloat64: return read_numbers<double, double>(count);
+    case kUint8:
+      return read_numbers<uint64_t, uint8_t>(count);
+    case kUint16:
+      return read_numbers<uint64_t, uint16_t>(count);
+    case kUint32:
+      return read_numbers<uint64_t, uint32_t>(count);
+    case kUint64:
+      return read_numbers<uint64_t, uint64_t>(count);
+    case kInt8:
+      return read_numbers<int64_t, int8_t>(count);
+    case kInt16:
+      return read_numbers<int64_t, int16_t>(count);
+    case kInt32:
+      return read_numbers<int64_t, int32_t>(count);
+    case kInt64:
+      return read_numbers<int64_t, int64_t>(count);
+    case kFloat32:
+      return read_numbers<double, float>(count);
+    case kFloat64:
+      return read_numbers<double, double>(count);
     case kBool: {
       std::vector<bool> values(count);
       for (uint64_t i = 0; i < count; ++i) values[i] = read_bool(what);
@@ -235,8 +261,7 @@ GgufValue GgufReader::read_array(const std::string& what) {
       return values;
     }
     case kArray:
-      fail(ErrorCode::kUnsupported, "{}: {}: an array of arrays at offset {}", file_, what,
-           at_ - 12);
+      fail(ErrorCode::kUnsupported, "{}: {}: an array of arrays at offset {}", file_, what, at_ - 12);
     default:
       invalid_file("{}: {}: array of unknown type {} at offset {}", file_, what, type, at_ - 12);
   }
@@ -246,9 +271,9 @@ struct GgufReader::TensorInfo {
   std::string_view name;
   std::vector<uint64_t> shape;  // outermost first
   DType dtype;
-  uint64_t offset;   // in the data section
+  uint64_t offset;  // in the data section
   uint64_t n_bytes;
-  uint64_t at;       // of this entry, for messages
+  uint64_t at;  // of this entry, for messages
 };
 
 GgufReader::TensorInfo GgufReader::read_tensor_info() {
@@ -256,8 +281,8 @@ GgufReader::TensorInfo GgufReader::read_tensor_info() {
   info.at = at_;
   info.name = read_string("a tensor's name");
   if (info.name.empty() || info.name.size() > kMaxTensorNameBytes) {
-    invalid_file("{}: tensor name of {} bytes at offset {}, must be 1 to {}", file_, info.name.size(), info.at,
-                 kMaxTensorNameBytes);
+    invalid_file("{}: tensor name of {} bytes at offset {}, must be 1 to {}", file_, info.name.size(),
+                 info.at, kMaxTensorNameBytes);
   }
   const std::string name = in_quotes(info.name);
   const auto n_dims = read<uint32_t>(name);
@@ -281,7 +306,8 @@ GgufReader::TensorInfo GgufReader::read_tensor_info() {
                                         [&](const TensorType& t) { return t.number == number; });
   if (type == kTensorTypes.end() || !type->dtype) {
     fail(ErrorCode::kUnsupported,
-         "{}: tensor {} at offset {}: type {} can't be read (F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, "
+         "{}: tensor {} at offset {}: type {} can't be read (F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
+         "Q4_K, "
          "Q5_K and Q6_K can)",
          file_, name, info.at,
          type == kTensorTypes.end() ? fmt::format("number {}", number) : std::string(type->name));
@@ -301,9 +327,10 @@ GgufReader::TensorInfo GgufReader::read_tensor_info() {
 void GgufReader::place(TensorView& tensor, const TensorInfo& info, uint64_t data_start) const {
   const uint64_t available = bytes_.size() - data_start;
   if (info.offset > available || info.n_bytes > available - info.offset) {
-    invalid_file("{}: tensor {} ({} bytes at offset {} of the tensor data, which starts at {}) lies beyond the end "
-                 "of the file; the download may be incomplete",
-                 file_, in_quotes(info.name), info.n_bytes, info.offset, data_start);
+    invalid_file(
+        "{}: tensor {} ({} bytes at offset {} of the tensor data, which starts at {}) lies beyond the end "
+        "of the file; the download may be incomplete",
+        file_, in_quotes(info.name), info.n_bytes, info.offset, data_start);
   }
   tensor.name = info.name;
   tensor.dtype = info.dtype;
@@ -323,8 +350,8 @@ std::vector<TensorView> GgufReader::read_tensors(
       invalid_file("{}: tensor {} at offset {} appears twice", file_, in_quotes(info.name), info.at);
     }
     if (info.offset % alignment != 0) {
-      invalid_file("{}: tensor {} at offset {}: its data offset {} is not a multiple of the alignment {}", file_,
-                   in_quotes(info.name), info.at, info.offset, alignment);
+      invalid_file("{}: tensor {} at offset {}: its data offset {} is not a multiple of the alignment {}",
+                   file_, in_quotes(info.name), info.at, info.offset, alignment);
     }
   }
   const uint64_t data_start = std::min<uint64_t>(align_up(at_, alignment), bytes_.size());
@@ -332,14 +359,15 @@ std::vector<TensorView> GgufReader::read_tensors(
   for (size_t i = 0; i < infos.size(); ++i) place(tensors[i], infos[i], data_start);
 
   std::vector<const TensorInfo*> by_offset;
+  by_offset.reserve(infos.size());
   for (const TensorInfo& info : infos) by_offset.push_back(&info);
   std::sort(by_offset.begin(), by_offset.end(),
             [](const TensorInfo* a, const TensorInfo* b) { return a->offset < b->offset; });
   for (size_t i = 1; i < by_offset.size(); ++i) {
     const TensorInfo& before = *by_offset[i - 1];
     if (before.offset + before.n_bytes > by_offset[i]->offset) {
-      invalid_file("{}: tensors {} and {} overlap at offset {} of the tensor data", file_, in_quotes(before.name),
-                   in_quotes(by_offset[i]->name), by_offset[i]->offset);
+      invalid_file("{}: tensors {} and {} overlap at offset {} of the tensor data", file_,
+                   in_quotes(before.name), in_quotes(by_offset[i]->name), by_offset[i]->offset);
     }
   }
   return tensors;

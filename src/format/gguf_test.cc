@@ -23,11 +23,15 @@ std::string refusal(const std::string& bytes, ErrorCode code = ErrorCode::kInval
 TEST(Gguf, ReadsEveryValueType) {
   GgufBuilder builder;
   builder.number("u8", 0, uint8_t{200}).number("i8", 1, int8_t{-3}).number("u16", 2, uint16_t{60000});
-  builder.number("i16", 3, int16_t{-300}).u32("u32", 4000000000).number("i32", 5, int32_t{7}).f32("f32", 0.5F);
+  builder.number("i16", 3, int16_t{-300})
+      .u32("u32", 4000000000)
+      .number("i32", 5, int32_t{7})
+      .f32("f32", 0.5F);
   builder.number("bool", 7, uint8_t{1}).text("text", "hello").number("u64", 10, uint64_t{1} << 63);
   builder.number("i64", 11, int64_t{-1}).number("f64", 12, 1e300).texts("texts", {"a", "", "b\n"});
   builder.array("u8s", 0, 2, "\x01\xff").array("i16s", 3, 1, std::string("\xfe\xff", 2)).array("none", 6, 0);
-  builder.array("bools", 7, 2, std::string("\x01\x00", 2)).array("f32s", 6, 1, std::string("\0\0\x80\x3f", 4));
+  builder.array("bools", 7, 2, std::string("\x01\x00", 2))
+      .array("f32s", 6, 1, std::string("\0\0\x80\x3f", 4));
   builder.version = 2;
   const std::string bytes = builder.build();
   const GgufFile file = GgufFile::open(memory_file("f.gguf", bytes));
@@ -84,7 +88,8 @@ TEST(Gguf, TensorsAreViewsRowByRow) {
   EXPECT_EQ(q.shape, (std::vector<uint64_t>{5, 32}));
   EXPECT_EQ(q.row(4).data(), q.data.data() + 4 * 34);
   EXPECT_EQ((q.data.data() - file.tensors()[0].data.data()), 64);
-  EXPECT_EQ(q.data.data() + q.data.size() <= reinterpret_cast<const std::byte*>(bytes.data() + bytes.size()), true);
+  EXPECT_EQ(q.data.data() + q.data.size() <= reinterpret_cast<const std::byte*>(bytes.data() + bytes.size()),
+            true);
 }
 
 TEST(Gguf, RefusesOtherFiles) {
@@ -117,23 +122,28 @@ TEST(Gguf, RefusesCountsBeforeTakingMemory) {
   for (const uint64_t count : {uint64_t{1} << 62, uint64_t{1} << 24, UINT64_MAX}) {
     expect_contains(refusal(GgufBuilder().array("a", 4, count).build()), "truncated: metadata key \"a\" has");
   }
-  expect_contains(refusal(GgufBuilder().array("a", 4, 10, "12345678").build()), "truncated: an array needs 40 bytes");
+  expect_contains(refusal(GgufBuilder().array("a", 4, 10, "12345678").build()),
+                  "truncated: an array needs 40 bytes");
   expect_contains(refusal(GgufBuilder().array("a", 8, 2, std::string(16, '\xff')).build()), "truncated");
-  expect_contains(refusal(GgufBuilder().array("a", 0, (1 << 24) + 1, std::string((1 << 24) + 1, 'x')).build()),
-                  "more than 16777216 array elements");
+  expect_contains(
+      refusal(GgufBuilder().array("a", 0, (1 << 24) + 1, std::string((1 << 24) + 1, 'x')).build()),
+      "more than 16777216 array elements");
 }
 
 TEST(Gguf, RefusesBrokenMetadata) {
   expect_contains(refusal(GgufBuilder().u32("k", 1).u32("k", 2).build()),
                   "metadata key \"k\" at offset 41 appears twice");
-  expect_contains(refusal(GgufBuilder().number("k", 13, uint8_t{0}).build()), "metadata key \"k\": unknown type 13");
-  expect_contains(refusal(GgufBuilder().number("k", 7, uint8_t{2}).build()), "2 at offset 37 is not a boolean");
+  expect_contains(refusal(GgufBuilder().number("k", 13, uint8_t{0}).build()),
+                  "metadata key \"k\": unknown type 13");
+  expect_contains(refusal(GgufBuilder().number("k", 7, uint8_t{2}).build()),
+                  "2 at offset 37 is not a boolean");
   expect_contains(refusal(GgufBuilder().array("k", 9, 0).build(), ErrorCode::kUnsupported),
                   "metadata key \"k\": an array of arrays");
   expect_contains(refusal(GgufBuilder().array("k", 77, 0).build()), "array of unknown type 77");
   expect_contains(refusal(GgufBuilder().u32("", 1).build()), "metadata key 0 of 0 bytes at offset 24");
   // A name that would break the line or the terminal.
-  expect_contains(refusal(GgufBuilder().number("a\n\x1b[31m", 13, uint8_t{0}).build()), "\"a\\x0a\\x1b[31m\"");
+  expect_contains(refusal(GgufBuilder().number("a\n\x1b[31m", 13, uint8_t{0}).build()),
+                  "\"a\\x0a\\x1b[31m\"");
   std::string bytes = GgufBuilder().text("k", "v").build();
   bytes[24 + 8 + 1 + 4 + 7] = '\x7f';  // the string's length becomes 2^62
   expect_contains(refusal(bytes), "truncated: metadata key \"k\" needs");
@@ -158,26 +168,32 @@ TEST(Gguf, RefusesBrokenTensors) {
   expect_contains(refusal(one_tensor(0, {1, 1, 1, 1, 1}).build()), "5 dimensions, must be 1 to 4");
   expect_contains(refusal(one_tensor(0, {4, 0}).build()), "dimensions are zero or their product overflows");
   // 2^32 * 2^32 wraps to zero, 3 * 2^63 + ... to something small.
-  expect_contains(refusal(one_tensor(0, {uint64_t{1} << 32, uint64_t{1} << 32}).build()), "product overflows");
+  expect_contains(refusal(one_tensor(0, {uint64_t{1} << 32, uint64_t{1} << 32}).build()),
+                  "product overflows");
   expect_contains(refusal(one_tensor(0, {6148914691236517206, 3}).build()), "product overflows");
   expect_contains(refusal(one_tensor(0, {uint64_t{1} << 62}).build()), "its size overflows");
-  expect_contains(refusal(one_tensor(2, {33}).build()), "rows of 33 elements are not whole Q4_0 blocks of 32");
-  expect_contains(refusal(one_tensor(12, {128, 2}).build()), "rows of 128 elements are not whole Q4_K blocks of 256");
+  expect_contains(refusal(one_tensor(2, {33}).build()),
+                  "rows of 33 elements are not whole Q4_0 blocks of 32");
+  expect_contains(refusal(one_tensor(12, {128, 2}).build()),
+                  "rows of 128 elements are not whole Q4_K blocks of 256");
   expect_contains(refusal(one_tensor(28, {2}).build(), ErrorCode::kUnsupported),
                   "tensor \"blk.0.x\" at offset 24: type F64 can't be read");
   expect_contains(refusal(one_tensor(10, {256}).build(), ErrorCode::kUnsupported), "type Q2_K");
   expect_contains(refusal(one_tensor(4, {256}).build(), ErrorCode::kUnsupported), "type number 4 ");
-  expect_contains(refusal(one_tensor(0xFFFFFFFF, {2}).build(), ErrorCode::kUnsupported), "type number 4294967295");
+  expect_contains(refusal(one_tensor(0xFFFFFFFF, {2}).build(), ErrorCode::kUnsupported),
+                  "type number 4294967295");
   GgufBuilder builder;
   expect_contains(refusal(builder.tensor(std::string(65, 'n'), {1}).build()), "tensor name of 65 bytes");
   builder = GgufBuilder();
-  expect_contains(refusal(builder.tensor("a", {1}).tensor("a", {1}).build()), "\"a\" at offset 57 appears twice");
+  expect_contains(refusal(builder.tensor("a", {1}).tensor("a", {1}).build()),
+                  "\"a\" at offset 57 appears twice");
 }
 
 TEST(Gguf, RefusesMisplacedTensors) {
   GgufBuilder builder = one_tensor(0, {16});
   builder.cut = 1;
-  expect_contains(refusal(builder.build()), "(64 bytes at offset 0 of the tensor data, which starts at 64) lies beyond");
+  expect_contains(refusal(builder.build()),
+                  "(64 bytes at offset 0 of the tensor data, which starts at 64) lies beyond");
   builder = one_tensor(0, {17}, 64);
   expect_contains(refusal(builder.build()), "lies beyond the end of the file");
   builder = one_tensor(0, {16});

@@ -37,8 +37,8 @@ uint64_t read_header_length(const MappedFile& file) {
                  file.name(), length, kMaxHeaderBytes);
   }
   if (length > bytes.size() - 8) {
-    invalid_file("{}: truncated: a header of {} bytes at offset 8, the file ends after {}", file.name(), length,
-                 bytes.size() - 8);
+    invalid_file("{}: truncated: a header of {} bytes at offset 8, the file ends after {}", file.name(),
+                 length, bytes.size() - 8);
   }
   return length;
 }
@@ -50,9 +50,10 @@ TensorView check_entry(const SafetensorsEntry& entry, const MappedFile& file, ui
   const uint64_t begin = entry.data_offsets[0];
   const uint64_t end = entry.data_offsets[1];
   if (begin > end || end > data.size()) {
-    invalid_file("{}: tensor {}: data_offsets [{}, {}] lie beyond the {} bytes of data at offset {}; the download "
-                 "may be incomplete",
-                 file.name(), name, begin, end, data.size(), data_start);
+    invalid_file(
+        "{}: tensor {}: data_offsets [{}, {}] lie beyond the {} bytes of data at offset {}; the download "
+        "may be incomplete",
+        file.name(), name, begin, end, data.size(), data_start);
   }
   uint64_t n_elements = 1;
   for (const uint64_t dim : entry.shape) {
@@ -64,13 +65,14 @@ TensorView check_entry(const SafetensorsEntry& entry, const MappedFile& file, ui
   }
   const auto n_bytes = dtype_bytes(dtype, n_elements);
   if (n_bytes != end - begin) {
-    invalid_file("{}: tensor {}: data_offsets [{}, {}] give {} bytes, its shape and type {}", file.name(), name,
-                 begin, end, end - begin, n_bytes ? fmt::format("{}", *n_bytes) : "more than 2^64");
+    invalid_file("{}: tensor {}: data_offsets [{}, {}] give {} bytes, its shape and type {}", file.name(),
+                 name, begin, end, end - begin, n_bytes ? fmt::format("{}", *n_bytes) : "more than 2^64");
   }
   if ((data_start + begin) % dtype_info(dtype).block_bytes != 0) {
-    invalid_file("{}: tensor {}: misaligned: its data at offset {} is not a multiple of the {} bytes of {}; write "
-                 "the file again with a current safetensors library",
-                 file.name(), name, data_start + begin, dtype_info(dtype).block_bytes, entry.dtype);
+    invalid_file(
+        "{}: tensor {}: misaligned: its data at offset {} is not a multiple of the {} bytes of {}; write "
+        "the file again with a current safetensors library",
+        file.name(), name, data_start + begin, dtype_info(dtype).block_bytes, entry.dtype);
   }
   return {entry.name, dtype, entry.shape, data.subspan(begin, end - begin)};
 }
@@ -93,13 +95,15 @@ std::vector<TensorView> read_tensors(const MappedFile& file) {
   for (const TensorView& tensor : tensors) {
     if (tensor.data.data() != at) {
       invalid_file("{}: tensor {} {} at offset {}", file.name(), in_quotes(tensor.name),
-                   tensor.data.data() < at ? "overlaps another" : "comes after a hole", at - file.bytes().data());
+                   tensor.data.data() < at ? "overlaps another" : "comes after a hole",
+                   at - file.bytes().data());
     }
     at += tensor.data.size();
   }
   const auto end = static_cast<uint64_t>(at - file.bytes().data());
   if (end != file.bytes().size()) {
-    invalid_file("{}: {} bytes at offset {} belong to no tensor", file.name(), file.bytes().size() - end, end);
+    invalid_file("{}: {} bytes at offset {} belong to no tensor", file.name(), file.bytes().size() - end,
+                 end);
   }
   return tensors;
 }
@@ -136,7 +140,8 @@ Safetensors Safetensors::open(const FileSet& files) {
     for (TensorView& tensor : read_tensors(file)) {
       const auto named = weight_map.find(tensor.name);
       if (named == weight_map.end() || named->second != shard) {
-        invalid_file("{}: tensor {} is not there according to {}", file.name(), in_quotes(tensor.name), kIndexFile);
+        invalid_file("{}: tensor {} is not there according to {}", file.name(), in_quotes(tensor.name),
+                     kIndexFile);
       }
       ++n_found;
       result.tensors_.push_back(std::move(tensor));
@@ -147,7 +152,8 @@ Safetensors Safetensors::open(const FileSet& files) {
   std::set<std::string_view> found;
   for (const TensorView& tensor : result.tensors_) found.insert(tensor.name);
   for (const auto& [tensor, shard] : weight_map) {
-    if (!found.contains(tensor)) invalid_file("{}: tensor {} is not in {}", index->name(), in_quotes(tensor), shard);
+    if (!found.contains(tensor))
+      invalid_file("{}: tensor {} is not in {}", index->name(), in_quotes(tensor), shard);
   }
   return result;
 }

@@ -45,11 +45,13 @@ class JsonEvents {
   }
 
  protected:
+  std::string_view file() const { return file_; }
   virtual std::string place() const = 0;  // where in the text, for messages
   [[noreturn]] void unexpected(std::string_view what) const {
     invalid_file("{}: {}: unexpected {}", file_, place(), what);
   }
 
+ private:
   std::string_view file_;
 };
 
@@ -61,10 +63,18 @@ class HeaderEvents final : public JsonEvents {
 
   bool start_object(size_t /*n*/) override {
     switch (state_) {
-      case State::kStart: state_ = State::kTop; return true;
-      case State::kName: state_ = State::kTensor; fields_ = 0; return true;
-      case State::kMetadataName: state_ = State::kMetadata; return true;
-      default: unexpected("an object");
+      case State::kStart:
+        state_ = State::kTop;
+        return true;
+      case State::kName:
+        state_ = State::kTensor;
+        fields_ = 0;
+        return true;
+      case State::kMetadataName:
+        state_ = State::kMetadata;
+        return true;
+      default:
+        unexpected("an object");
     }
   }
 
@@ -133,18 +143,29 @@ class HeaderEvents final : public JsonEvents {
  private:
   // What the next event may be: the value of the last key, or a key, or the end of an object.
   enum class State {
-    kStart, kTop, kMetadataName, kMetadata, kName, kTensor, kDType, kShapeStart, kShape, kOffsetsStart, kOffsets,
+    kStart,
+    kTop,
+    kMetadataName,
+    kMetadata,
+    kName,
+    kTensor,
+    kDType,
+    kShapeStart,
+    kShape,
+    kOffsetsStart,
+    kOffsets,
     kEnd,
   };
   enum Field : unsigned { kNone = 0, kDType = 1, kShape = 2, kOffsets = 4 };
 
   bool name(string_t& key) {
-    if (!names_.insert(key).second) invalid_file("{}: {} appears twice in the header", file_, in_quotes(key));
+    if (!names_.insert(key).second)
+      invalid_file("{}: {} appears twice in the header", file(), in_quotes(key));
     if (key == "__metadata__") {
       state_ = State::kMetadataName;
       return true;
     }
-    if (entries.size() == kMaxTensors) invalid_file("{}: more than {} tensors", file_, kMaxTensors);
+    if (entries.size() == kMaxTensors) invalid_file("{}: more than {} tensors", file(), kMaxTensors);
     entries.push_back({std::move(key), {}, {}, {}});
     state_ = State::kName;
     return true;
@@ -193,10 +214,10 @@ class IndexEvents final : public JsonEvents {
       if (in_map_ && found) unexpected("second weight_map");
       found = found || in_map_;
     } else if (in_map_) {
-      if (weight_map.size() == kMaxTensors) invalid_file("{}: more than {} tensors", file_, kMaxTensors);
+      if (weight_map.size() == kMaxTensors) invalid_file("{}: more than {} tensors", file(), kMaxTensors);
       bool inserted = false;
       std::tie(current_, inserted) = weight_map.emplace(std::move(key), std::string());
-      if (!inserted) invalid_file("{}: weight_map names {} twice", file_, in_quotes(current_->first));
+      if (!inserted) invalid_file("{}: weight_map names {} twice", file(), in_quotes(current_->first));
     }
     return true;
   }

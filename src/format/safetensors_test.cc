@@ -69,8 +69,10 @@ TEST(Safetensors, RefusesBrokenHeaders) {
   expect_contains(refusal(safetensors_bytes("{\"a\xff\":{}}", 0)), "broken at its byte");
   expect_contains(refusal(safetensors_bytes(R"({"t":1})", 0)), "tensor \"t\": unexpected a number");
   expect_contains(refusal(safetensors_bytes(R"({"t":[]})", 0)), "tensor \"t\": unexpected an array");
-  expect_contains(refusal(safetensors_bytes(R"({"__metadata__":{"a":{}}})", 0)), "__metadata__: unexpected an object");
-  expect_contains(refusal(safetensors_bytes(std::string(5000, '[').insert(0, "{\"t\":"), 0)), "unexpected an array");
+  expect_contains(refusal(safetensors_bytes(R"({"__metadata__":{"a":{}}})", 0)),
+                  "__metadata__: unexpected an object");
+  expect_contains(refusal(safetensors_bytes(std::string(5000, '[').insert(0, "{\"t\":"), 0)),
+                  "unexpected an array");
   const std::string good = R"("dtype":"F32","shape":[4],"data_offsets":[0,16])";
   expect_contains(refusal(safetensors_bytes("{\"t\":{" + good + "},\"t\":{" + good + "}}", 16)),
                   "\"t\" appears twice in the header");
@@ -78,37 +80,46 @@ TEST(Safetensors, RefusesBrokenHeaders) {
   expect_contains(refusal(with_tensor(good + R"(,"more":1)")), "tensor \"t\": unexpected field \"more\"");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4])")), "dtype, shape and data_offsets");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[0])")), "of two numbers");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[0,1,2])")), "unexpected a number");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[-4],"data_offsets":[0,16])")), "a negative number");
+  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[0,1,2])")),
+                  "unexpected a number");
+  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[-4],"data_offsets":[0,16])")),
+                  "a negative number");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4.0],"data_offsets":[0,16])")), "a fraction");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":["4"],"data_offsets":[0,16])")), "a string");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[99999999999999999999],"data_offsets":[0,16])")),
-                  "a fraction");
+  expect_contains(
+      refusal(with_tensor(R"("dtype":"F32","shape":[99999999999999999999],"data_offsets":[0,16])")),
+      "a fraction");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16])")),
                   "unexpected a number");
 }
 
 TEST(Safetensors, RefusesOtherTypes) {
   for (const std::string dtype : {"F64", "I64", "F8_E4M3", "BOOL", "\\n"}) {
-    const std::string message = refusal(
-        with_tensor("\"dtype\":\"" + dtype + R"(","shape":[2],"data_offsets":[0,16])"), ErrorCode::kUnsupported);
-    expect_contains(message, "tensor \"t\": type \"" + (dtype == "\\n" ? "\\x0a" : dtype) + "\" can't be read");
+    const std::string message =
+        refusal(with_tensor("\"dtype\":\"" + dtype + R"(","shape":[2],"data_offsets":[0,16])"),
+                ErrorCode::kUnsupported);
+    expect_contains(message,
+                    "tensor \"t\": type \"" + (dtype == "\\n" ? "\\x0a" : dtype) + "\" can't be read");
   }
 }
 
 TEST(Safetensors, RefusesSizesThatDoNotFit) {
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[5],"data_offsets":[0,20])")),
                   "tensor \"t\": data_offsets [0, 20] lie beyond the 16 bytes of data");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[16,0])")), "[16, 0] lie beyond");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[0,18446744073709551615])")),
-                  "lie beyond");
+  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[16,0])")),
+                  "[16, 0] lie beyond");
+  expect_contains(
+      refusal(with_tensor(R"("dtype":"F32","shape":[4],"data_offsets":[0,18446744073709551615])")),
+      "lie beyond");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[3],"data_offsets":[0,16])")),
                   "data_offsets [0, 16] give 16 bytes, its shape and type 12");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])")),
-                  "dimensions are zero or their product overflows");
+  expect_contains(
+      refusal(with_tensor(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])")),
+      "dimensions are zero or their product overflows");
   expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0])")),
                   "its shape and type more than 2^64");
-  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[0],"data_offsets":[0,0])")), "dimensions are zero");
+  expect_contains(refusal(with_tensor(R"("dtype":"F32","shape":[0],"data_offsets":[0,0])")),
+                  "dimensions are zero");
 }
 
 TEST(Safetensors, RefusesOverlapsHolesAndMisalignment) {
@@ -144,7 +155,8 @@ class Shards : public ::testing::Test {
     return safetensors_bytes("{\"" + tensor + R"(":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   }
   Safetensors open(const std::string& weight_map) {
-    index_ = R"({"metadata":{"total_size":16,"x":[1,{"weight_map":{"deep":1}}]},"weight_map":)" + weight_map + "}";
+    index_ =
+        R"({"metadata":{"total_size":16,"x":[1,{"weight_map":{"deep":1}}]},"weight_map":)" + weight_map + "}";
     const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
     return Safetensors::open(FileSet::embedded("set", {{"1.safetensors", bytes(first_)},
                                                        {"2.safetensors", bytes(second_)},
@@ -167,11 +179,15 @@ TEST_F(Shards, AreOneModel) {
 }
 
 TEST_F(Shards, IndexAndFilesMustAgree) {
-  expect_contains(refusal(R"({"a":"1.safetensors","b":"1.safetensors"})"), "tensor \"b\" is not in 1.safetensors");
-  expect_contains(refusal(R"({"b":"2.safetensors","c":"1.safetensors"})"), "set/1.safetensors: tensor \"a\" is not");
-  expect_contains(refusal(R"({"a":"1.safetensors","b":"3.safetensors"})", ErrorCode::kNotFound), "3.safetensors");
+  expect_contains(refusal(R"({"a":"1.safetensors","b":"1.safetensors"})"),
+                  "tensor \"b\" is not in 1.safetensors");
+  expect_contains(refusal(R"({"b":"2.safetensors","c":"1.safetensors"})"),
+                  "set/1.safetensors: tensor \"a\" is not");
+  expect_contains(refusal(R"({"a":"1.safetensors","b":"3.safetensors"})", ErrorCode::kNotFound),
+                  "3.safetensors");
   second_ = shard("a");
-  expect_contains(refusal(R"({"a":"1.safetensors","b":"2.safetensors"})"), "set/2.safetensors: tensor \"a\" is not");
+  expect_contains(refusal(R"({"a":"1.safetensors","b":"2.safetensors"})"),
+                  "set/2.safetensors: tensor \"a\" is not");
   expect_contains(refusal(R"({"a":"1.safetensors","a":"2.safetensors"})"), "weight_map names \"a\" twice");
   expect_contains(refusal("{}"), "weight_map is missing or empty");
   expect_contains(refusal("[]"), "weight_map: unexpected an array");
@@ -180,7 +196,8 @@ TEST_F(Shards, IndexAndFilesMustAgree) {
 }
 
 TEST_F(Shards, NamesStayInside) {
-  for (const std::string name : {"../1.safetensors", "/etc/x.safetensors", "a/b.safetensors", "", "1.safetensors\\u0000"}) {
+  for (const std::string name :
+       {"../1.safetensors", "/etc/x.safetensors", "a/b.safetensors", "", "1.safetensors\\u0000"}) {
     refusal("{\"a\":\"" + name + "\"}");
   }
   expect_contains(refusal(R"({"a":"config.json"})"), "shard \"config.json\" is no .safetensors file");
@@ -225,7 +242,9 @@ TEST_F(WriterTest, WhatItWritesIsRead) {
 }
 
 TEST_F(WriterTest, LeavesNothingWhenItDoesNotFinish) {
-  { const SafetensorsWriter writer(path_, {{"a", DType::kF32, {2}}}); }
+  {
+    const SafetensorsWriter writer(path_, {{"a", DType::kF32, {2}}});
+  }
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
@@ -240,8 +259,9 @@ TEST_F(WriterTest, RefusesWhatTheFormatCanNotHold) {
 }
 
 TEST_F(WriterTest, SaysWhyItCanNotWrite) {
-  expect_contains(error_of([&] { const SafetensorsWriter writer(directory_ / "no" / "x", {}); }, ErrorCode::kIo),
-                  "no/x.tmp: can't write it: No such file or directory");
+  expect_contains(
+      error_of([&] { const SafetensorsWriter writer(directory_ / "no" / "x", {}); }, ErrorCode::kIo),
+      "no/x.tmp: can't write it: No such file or directory");
   // A full disk, as a limit on the size of files.
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);

@@ -107,7 +107,9 @@ void SafetensorsWriter::finish() {
   if (std::fclose(file_.release()) != 0) io_error(errno);
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
-  if (error) fail(ErrorCode::kIo, "{}: can't rename it from {}: {}", path_.string(), temporary_.string(), error.message());
+  if (error)
+    fail(ErrorCode::kIo, "{}: can't rename it from {}: {}", path_.string(), temporary_.string(),
+         error.message());
   finished_ = true;
   sync_directory(path_.parent_path());
 }

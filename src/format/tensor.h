@@ -11,12 +11,15 @@
 
 namespace qwick {
 
+// The names of the formats, underscores included.
+// NOLINTBEGIN(readability-identifier-naming)
 enum class DType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ4K, kQ5K, kQ6K };
+// NOLINTEND(readability-identifier-naming)
 
 // A row is a sequence of blocks; a plain number is a block of one element.
 struct DTypeInfo {
-  std::string_view name;     // as in the GGUF documentation: "F32", "Q4_K"
-  uint32_t block_size;       // elements
+  std::string_view name;  // as in the GGUF documentation: "F32", "Q4_K"
+  uint32_t block_size;    // elements
   uint32_t block_bytes;
 };
 const DTypeInfo& dtype_info(DType dtype);

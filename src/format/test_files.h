@@ -50,7 +50,7 @@ class GgufBuilder {
  public:
   struct Tensor {
     std::string name;
-    uint32_t type = 0;  // as in the file: 0 F32, 1 F16, 2 Q4_0, 8 Q8_0, 30 BF16
+    uint32_t type = 0;           // as in the file: 0 F32, 1 F16, 2 Q4_0, 8 Q8_0, 30 BF16
     std::vector<uint64_t> dims;  // innermost first, as in the file
     uint64_t n_bytes = 0;
     std::optional<uint64_t> offset;
@@ -82,7 +82,8 @@ class GgufBuilder {
     return *this;
   }
   // The elements follow as raw bytes.
-  GgufBuilder& array(std::string_view key, uint32_t element_type, uint64_t count, std::string_view elements = {}) {
+  GgufBuilder& array(std::string_view key, uint32_t element_type, uint64_t count,
+                     std::string_view elements = {}) {
     begin(key, 9);
     append(metadata_, element_type);
     append(metadata_, count);

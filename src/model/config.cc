@@ -1,31 +1,37 @@
 // What the two sources of a configuration share; they are in config_hf.cc and config_gguf.cc.
 #include "model/config.h"
 
-#include "model/config_check.h"
-
 #include <filesystem>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "model/config_check.h"
 
 namespace qwick {
 
 std::string_view architecture_name(Architecture architecture) {
   switch (architecture) {
-    case Architecture::kQwen3: return "qwen3";
-    case Architecture::kQwen2: return "qwen2";
-    case Architecture::kLlama: return "llama";
+    case Architecture::kQwen3:
+      return "qwen3";
+    case Architecture::kQwen2:
+      return "qwen2";
+    case Architecture::kLlama:
+      return "llama";
   }
   QWICK_CHECK(false);
 }
 
 std::string_view rope_kind_name(RopeKind kind) {
   switch (kind) {
-    case RopeKind::kDefault: return "default";
-    case RopeKind::kLinear: return "linear";
-    case RopeKind::kYarn: return "yarn";
-    case RopeKind::kLlama3: return "llama3";
+    case RopeKind::kDefault:
+      return "default";
+    case RopeKind::kLinear:
+      return "linear";
+    case RopeKind::kYarn:
+      return "yarn";
+    case RopeKind::kLlama3:
+      return "llama3";
   }
   QWICK_CHECK(false);
 }
@@ -39,14 +45,15 @@ std::optional<Architecture> find_architecture(std::string_view name) {
 
 void check_config(const ModelConfig& config, std::string_view source) {
   if (config.n_heads % config.n_kv_heads != 0) {
-    invalid_file("{}: {} query heads can't be shared by {} key/value heads: not a multiple", source, config.n_heads,
-                 config.n_kv_heads);
+    invalid_file("{}: {} query heads can't be shared by {} key/value heads: not a multiple", source,
+                 config.n_heads, config.n_kv_heads);
   }
   if (config.head_dim % 2 != 0) {
     invalid_file("{}: head_dim {} is odd; rotary embedding turns pairs", source, config.head_dim);
   }
   if (uint64_t{config.n_heads} * config.head_dim > kMaxWidth) {
-    invalid_file("{}: {} heads of {} elements are more than {}", source, config.n_heads, config.head_dim, kMaxWidth);
+    invalid_file("{}: {} heads of {} elements are more than {}", source, config.n_heads, config.head_dim,
+                 kMaxWidth);
   }
   if (config.rope.kind == RopeKind::kYarn && config.rope.beta_fast < config.rope.beta_slow) {
     invalid_file("{}: RoPE scaling: beta_fast {} is below beta_slow {}", source, config.rope.beta_fast,

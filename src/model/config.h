@@ -23,11 +23,11 @@ std::string_view rope_kind_name(RopeKind kind);
 struct RopeConfig {
   RopeKind kind = RopeKind::kDefault;
   double theta = 10000.0;
-  double factor = 1.0;                       // linear, yarn, llama3; at least 1
-  uint32_t original_max_positions = 0;       // yarn, llama3
-  double beta_fast = 32.0, beta_slow = 1.0;  // yarn
-  std::optional<double> attention_factor;    // yarn; absent: 0.1 ln(factor) + 1
-  bool truncate = true;                      // yarn: round the correction range to whole pairs
+  double factor = 1.0;                                   // linear, yarn, llama3; at least 1
+  uint32_t original_max_positions = 0;                   // yarn, llama3
+  double beta_fast = 32.0, beta_slow = 1.0;              // yarn
+  std::optional<double> attention_factor;                // yarn; absent: 0.1 ln(factor) + 1
+  bool truncate = true;                                  // yarn: round the correction range to whole pairs
   double low_freq_factor = 1.0, high_freq_factor = 4.0;  // llama3
 };
 
@@ -38,20 +38,21 @@ struct ModelConfig {
   // mostly a path on the machine of whoever trained it); in the hub's cache, the repository's.
   std::string name;
   uint32_t n_layers = 0;
-  uint32_t d_model = 0;           // width of the residual stream
-  uint32_t n_heads = 0;           // query heads
-  uint32_t n_kv_heads = 0;        // key/value heads; each serves n_heads / n_kv_heads query heads
-  uint32_t head_dim = 0;          // even; independent of d_model / n_heads
-  uint32_t d_ff = 0;              // width of the MLP
-  uint32_t vocab_size = 0;        // rows of the embedding, padding included
-  uint32_t max_positions = 0;     // context length
+  uint32_t d_model = 0;        // width of the residual stream
+  uint32_t n_heads = 0;        // query heads
+  uint32_t n_kv_heads = 0;     // key/value heads; each serves n_heads / n_kv_heads query heads
+  uint32_t head_dim = 0;       // even; independent of d_model / n_heads
+  uint32_t d_ff = 0;           // width of the MLP
+  uint32_t vocab_size = 0;     // rows of the embedding, padding included
+  uint32_t max_positions = 0;  // context length
   float rms_norm_eps = 1e-6F;
-  bool tied_embeddings = false;   // the output head is the embedding
-  bool qkv_bias = false;          // bias on q, k and v (qwen2)
-  bool output_bias = false;       // bias on o (llama with attention_bias)
-  bool mlp_bias = false;          // bias on gate, up and down (llama with mlp_bias)
-  bool qk_norm = false;           // RMSNorm of every q and k head (qwen3)
-  bool interleaved_rope = false;  // pairs are (2i, 2i+1): q and k rows as llama.cpp permutes them (llama GGUF)
+  bool tied_embeddings = false;  // the output head is the embedding
+  bool qkv_bias = false;         // bias on q, k and v (qwen2)
+  bool output_bias = false;      // bias on o (llama with attention_bias)
+  bool mlp_bias = false;         // bias on gate, up and down (llama with mlp_bias)
+  bool qk_norm = false;          // RMSNorm of every q and k head (qwen3)
+  bool interleaved_rope =
+      false;  // pairs are (2i, 2i+1): q and k rows as llama.cpp permutes them (llama GGUF)
   RopeConfig rope;
 
   uint32_t q_dim() const { return n_heads * head_dim; }

@@ -12,7 +12,7 @@
 namespace qwick {
 
 // They keep every product of two dimensions inside 64 bits and every sum of widths inside 32.
-inline constexpr uint64_t kMaxWidth = 1 << 20;      // d_model, d_ff, q_dim
+inline constexpr uint64_t kMaxWidth = 1 << 20;  // d_model, d_ff, q_dim
 inline constexpr uint64_t kMaxHeads = 1 << 12;
 inline constexpr uint64_t kMaxHeadDim = 1 << 12;
 inline constexpr uint64_t kMaxLayers = 1024;

@@ -25,7 +25,8 @@ class Keys {
     const auto value = file_->find_uint(key(name));
     if (!value) return std::nullopt;
     if (*value < min || *value > max) {
-      invalid_file("{}: {} must be a whole number from {} to {}, found {}", file_->name(), key(name), min, max, *value);
+      invalid_file("{}: {} must be a whole number from {} to {}, found {}", file_->name(), key(name), min,
+                   max, *value);
     }
     return static_cast<uint32_t>(*value);
   }
@@ -35,7 +36,8 @@ class Keys {
     return *value;
   }
   // Above min and at most max; equal to min where `closed`.
-  std::optional<double> find_number(std::string_view name, double min, double max, bool closed = false) const {
+  std::optional<double> find_number(std::string_view name, double min, double max,
+                                    bool closed = false) const {
     const auto value = file_->find_float(key(name));
     if (!value) return std::nullopt;
     if (!std::isfinite(*value) || *value > max || *value < min || (*value == min && !closed)) {
@@ -49,7 +51,8 @@ class Keys {
   void refuse_unless(std::string_view name, double neutral) const {
     const auto value = file_->find_float(key(name));
     if (value && *value != neutral) {
-      fail(ErrorCode::kUnsupported, "{}: {} {} is not supported ({} is)", file_->name(), key(name), *value, neutral);
+      fail(ErrorCode::kUnsupported, "{}: {} {} is not supported ({} is)", file_->name(), key(name), *value,
+           neutral);
     }
   }
 
@@ -94,7 +97,8 @@ RopeConfig read_rope(const Keys& keys, uint32_t max_positions) {
   if (!factor) factor = keys.find_number("rope.scale_linear", 0, kMaxRopeFactor, true);
   if (factor && *factor == 0) factor.reset();
   if (factor && *factor < 1) {
-    invalid_file("{}: {} must be at least 1, found {}", keys.file().name(), keys.key("rope.scaling.factor"), *factor);
+    invalid_file("{}: {} must be at least 1, found {}", keys.file().name(), keys.key("rope.scaling.factor"),
+                 *factor);
   }
   config.kind = read_rope_kind(keys, factor.has_value());
   if (config.kind != RopeKind::kYarn) keys.refuse_unless("rope.scaling.attn_factor", 1);
@@ -140,13 +144,15 @@ uint32_t read_vocab_size(const GgufFile& file) {
   if (embedding == nullptr) invalid_file("{}: tensor \"token_embd.weight\" is missing", file.name());
   const uint64_t n_rows = embedding->shape.front();
   if (embedding->shape.size() != 2 || n_rows > kMaxVocab) {
-    invalid_file("{}: tensor \"token_embd.weight\" must be a matrix of at most {} rows", file.name(), kMaxVocab);
+    invalid_file("{}: tensor \"token_embd.weight\" must be a matrix of at most {} rows", file.name(),
+                 kMaxVocab);
   }
   if (file.find("tokenizer.ggml.tokens") != nullptr) {
     const size_t n_tokens = file.get_strings("tokenizer.ggml.tokens").size();
     if (n_tokens > n_rows) {
-      invalid_file("{}: tokenizer.ggml.tokens has {} tokens, the embedding \"token_embd.weight\" only {} rows",
-                   file.name(), n_tokens, n_rows);
+      invalid_file(
+          "{}: tokenizer.ggml.tokens has {} tokens, the embedding \"token_embd.weight\" only {} rows",
+          file.name(), n_tokens, n_rows);
     }
   }
   return static_cast<uint32_t>(n_rows);
@@ -190,7 +196,8 @@ GenerationDefaults read_gguf_generation_defaults(const GgufFile& file) {
     const auto id = file.find_uint(key);
     // 2^32 - 1 is how a missing token is written.
     if (!id || *id == std::numeric_limits<uint32_t>::max()) continue;
-    if (*id > std::numeric_limits<int32_t>::max()) invalid_file("{}: {} {} is no token id", file.name(), key, *id);
+    if (*id > std::numeric_limits<int32_t>::max())
+      invalid_file("{}: {} {} is no token id", file.name(), key, *id);
     const auto token = static_cast<int32_t>(*id);
     if (std::find(defaults.eos_ids.begin(), defaults.eos_ids.end(), token) == defaults.eos_ids.end()) {
       defaults.eos_ids.push_back(token);

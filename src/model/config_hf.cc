@@ -45,50 +45,48 @@ void refuse_unsupported(const JsonFields& fields, Architecture architecture) {
     if (!types->is_array()) fields.wrong("layer_types", "a list");
     for (const Json& type : *types) {
       if (type == "full_attention") continue;
-      unsupported(fields.label("layer_types"), type.is_string() ? in_quotes(type.get<std::string>()) : "of this kind",
+      unsupported(fields.label("layer_types"),
+                  type.is_string() ? in_quotes(type.get<std::string>()) : "of this kind",
                   "full_attention is");
     }
   }
 }
 
-// RoPE parameters of transformers 5 are one object; those of version 4 leave theta outside of it.
-struct RopeFields {
-  JsonFields top;
-  std::optional<JsonFields> rope;  // rope_scaling or rope_parameters
-};
-
-RopeFields find_rope(const JsonFields& fields) {
-  auto rope = fields.find_object("rope_scaling");
+// The object with the RoPE parameters. In transformers 5 it holds everything, in version 4 theta is
+// outside of it.
+std::optional<JsonFields> find_rope(const JsonFields& fields) {
   std::string_view field = "rope_scaling";
+  auto rope = fields.find_object(field);
   if (!rope || rope->object().empty()) {
-    rope = fields.find_object("rope_parameters");
     field = "rope_parameters";
+    rope = fields.find_object(field);
   }
-  if (!rope) return {fields, std::nullopt};
-  // One set per layer type; every layer is full_attention here.
+  if (!rope) return std::nullopt;
+  // One set for each layer type; every layer is full_attention here.
   if (rope->object().size() == 1 && rope->find("full_attention") != nullptr) {
-    return {fields, rope->find_object("full_attention")};
+    return rope->find_object("full_attention");
   }
   for (const auto& [key, value] : rope->object().items()) {
-    if (value.is_object()) unsupported(fields.label(field), "of " + in_quotes(key), "one set for all layers is");
+    if (value.is_object())
+      unsupported(fields.label(field), "of " + in_quotes(key), "one set for all layers is");
   }
-  return {fields, rope};
+  return rope;
 }
 
 RopeKind read_rope_kind(const JsonFields& rope) {
-  std::string_view field = "rope_type";
-  auto name = rope.find_string(field);
-  if (!name) name = rope.find_string(field = "type");
+  const std::string_view field = rope.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string name = rope.find_string(field).value_or("default");
   for (const auto kind : {RopeKind::kDefault, RopeKind::kLinear, RopeKind::kYarn, RopeKind::kLlama3}) {
-    if (name.value_or("default") == rope_kind_name(kind)) return kind;
+    if (name == rope_kind_name(kind)) return kind;
   }
-  unsupported(rope.label(field), in_quotes(*name), "default, linear, yarn and llama3 are");
+  unsupported(rope.label(field), in_quotes(name), "default, linear, yarn and llama3 are");
 }
 
-double yarn_scale(double factor, double mscale) { return 0.1 * mscale * std::log(factor) + 1.0; }
+double yarn_scale(double factor, double mscale) {
+  return 0.1 * mscale * std::log(factor) + 1.0;
+}
 
-void read_yarn(const RopeFields& fields, uint32_t max_positions, RopeConfig& config) {
-  const JsonFields& rope = *fields.rope;
+void read_yarn(const JsonFields& rope, uint32_t max_positions, RopeConfig& config) {
   // A factor that is missing is the ratio of the two context lengths (DeepSeek's way of writing it).
   const auto factor = rope.find_number("factor", {1, kMaxRopeFactor});
   if (!factor && config.original_max_positions >= max_positions) rope.missing("factor");
@@ -106,37 +104,36 @@ void read_yarn(const RopeFields& fields, uint32_t max_positions, RopeConfig& con
   config.truncate = rope.find_bool("truncate").value_or(true);
 }
 
-RopeConfig read_rope(const JsonFields& top, uint32_t max_positions) {
-  const RopeFields fields = find_rope(top);
-  RopeConfig config;
-  constexpr Range kTheta = {1, kMaxTheta, true};
-  config.theta = top.find_number("rope_theta", kTheta).value_or(config.theta);
-  constexpr Range kFraction = {0, 1, true};
-  double rotated = top.find_number("partial_rotary_factor", kFraction).value_or(1);
-  if (fields.rope) {
-    config.kind = read_rope_kind(*fields.rope);
-    config.theta = fields.rope->find_number("rope_theta", kTheta).value_or(config.theta);
-    rotated = fields.rope->find_number("partial_rotary_factor", kFraction).value_or(rotated);
-  }
-  if (rotated != 1) unsupported(top.label("partial_rotary_factor"), fmt::format("{}", rotated), "1 is");
-  if (config.kind == RopeKind::kDefault) return config;
-
-  const JsonFields& rope = *fields.rope;
-  if (config.kind == RopeKind::kLinear) {
-    config.factor = rope.get_number("factor", {1, kMaxRopeFactor});
-    return config;
-  }
+// Every kind but the default.
+void read_scaling(const JsonFields& top, const JsonFields& rope, uint32_t max_positions, RopeConfig& config) {
+  if (config.kind != RopeKind::kYarn) config.factor = rope.get_number("factor", {1, kMaxRopeFactor});
+  if (config.kind == RopeKind::kLinear) return;
+  // The field outside of the object comes first.
   constexpr std::string_view kOriginal = "original_max_position_embeddings";
   auto original = top.find_uint(kOriginal, 1, kMaxPositions);
   if (!original) original = rope.find_uint(kOriginal, 1, kMaxPositions);
   config.original_max_positions = static_cast<uint32_t>(original.value_or(max_positions));
   if (config.kind == RopeKind::kYarn) {
-    read_yarn(fields, max_positions, config);
+    read_yarn(rope, max_positions, config);
   } else {
-    config.factor = rope.get_number("factor", {1, kMaxRopeFactor});
     config.low_freq_factor = rope.get_number("low_freq_factor", kPositive);
     config.high_freq_factor = rope.get_number("high_freq_factor", kPositive);
   }
+}
+
+RopeConfig read_rope(const JsonFields& top, uint32_t max_positions) {
+  constexpr Range kTheta = {1, kMaxTheta, true};
+  constexpr Range kFraction = {0, 1, true};
+  RopeConfig config;
+  config.theta = top.find_number("rope_theta", kTheta).value_or(config.theta);
+  double rotated = top.find_number("partial_rotary_factor", kFraction).value_or(1);
+  if (const auto rope = find_rope(top)) {
+    config.kind = read_rope_kind(*rope);
+    config.theta = rope->find_number("rope_theta", kTheta).value_or(config.theta);
+    rotated = rope->find_number("partial_rotary_factor", kFraction).value_or(rotated);
+    if (config.kind != RopeKind::kDefault) read_scaling(top, *rope, max_positions, config);
+  }
+  if (rotated != 1) unsupported(top.label("partial_rotary_factor"), fmt::format("{}", rotated), "1 is");
   return config;
 }
 
@@ -163,8 +160,8 @@ void read_dimensions(const JsonFields& fields, ModelConfig& config) {
     config.head_dim = get("head_dim", kMaxHeadDim);
   } else {
     if (config.d_model % config.n_heads != 0) {
-      invalid_file("{}: hidden_size {} is not a multiple of num_attention_heads {}", fields.source(), config.d_model,
-                   config.n_heads);
+      invalid_file("{}: hidden_size {} is not a multiple of num_attention_heads {}", fields.source(),
+                   config.d_model, config.n_heads);
     }
     config.head_dim = config.d_model / config.n_heads;
   }

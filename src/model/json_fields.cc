@@ -10,7 +10,7 @@ namespace qwick {
 namespace {
 
 // Objects of this JSON type look keys up one by one: the bound keeps a hostile file's time small.
-constexpr size_t kMaxConfigBytes = 256 * 1024;
+constexpr size_t kMaxConfigBytes = 1 << 18;
 
 // A value as a message shows it: short, ASCII.
 std::string shown(const Json& value) {
@@ -37,7 +37,8 @@ std::optional<NonFinite> find_non_finite(std::string_view text) {
       if (after != std::string_view::npos && text[after] == ':') last_string = text.substr(begin, i - begin);
     }
     for (const std::string_view literal : {"NaN", "-Infinity", "Infinity"}) {
-      if (i < text.size() && text.substr(i).starts_with(literal)) return NonFinite{std::string(last_string), literal};
+      if (i < text.size() && text.substr(i).starts_with(literal))
+        return NonFinite{std::string(last_string), literal};
     }
   }
   return std::nullopt;
@@ -54,7 +55,8 @@ Json parse_config_json(std::string_view text, const std::string& source) {
     json = parse_json(text, source);
   } catch (const Error&) {
     if (const auto found = find_non_finite(text)) {
-      invalid_file("{}: field {} is {}, must be a finite number", source, in_quotes(found->field), found->literal);
+      invalid_file("{}: field {} is {}, must be a finite number", source, in_quotes(found->field),
+                   found->literal);
     }
     throw;
   }
@@ -66,7 +68,9 @@ void JsonFields::wrong(std::string_view field, std::string_view wanted) const {
   invalid_file("{} must be {}, found {}", label(field), wanted, shown(object_->at(std::string(field))));
 }
 
-void JsonFields::missing(std::string_view field) const { invalid_file("{} is missing", label(field)); }
+void JsonFields::missing(std::string_view field) const {
+  invalid_file("{} is missing", label(field));
+}
 
 const Json* JsonFields::find(std::string_view field) const {
   const auto found = object_->find(std::string(field));

@@ -93,25 +93,29 @@ TEST(Model, HuggingFaceRefusals) {
   EXPECT_EQ(refusal(files), "tiny-model: a tensor is missing: \"model.layers.1.self_attn.q_norm.weight\"");
   files.config["num_hidden_layers"] = 3;
   files.tensors["extra\n"] = {1};
-  EXPECT_EQ(refusal(files),
-            "tiny-model: tensors are missing: \"model.layers.1.self_attn.q_norm.weight\", "
-            "\"model.layers.2.input_layernorm.weight\", \"model.layers.2.self_attn.q_proj.weight\" and 9 more; "
-            "unexpected: \"extra\\x0a\"");
+  EXPECT_EQ(
+      refusal(files),
+      "tiny-model: tensors are missing: \"model.layers.1.self_attn.q_norm.weight\", "
+      "\"model.layers.2.input_layernorm.weight\", \"model.layers.2.self_attn.q_proj.weight\" and 9 more; "
+      "unexpected: \"extra\\x0a\"");
   files = HfFiles("qwen3");
   files.config["num_hidden_layers"] = 1;
-  expect_contains(refusal(files), "tensors that this architecture does not have: "
-                                  "\"model.layers.1.input_layernorm.weight\", \"model.layers.1.mlp.down_proj.weight\"");
+  expect_contains(refusal(files),
+                  "tensors that this architecture does not have: "
+                  "\"model.layers.1.input_layernorm.weight\", \"model.layers.1.mlp.down_proj.weight\"");
   files = HfFiles("qwen3");
   files.tensors["model.layers.0.self_attn.k_proj.bias"] = {6};
-  EXPECT_EQ(refusal(files),
-            "tiny-model: a tensor that this architecture does not have: \"model.layers.0.self_attn.k_proj.bias\"");
+  EXPECT_EQ(
+      refusal(files),
+      "tiny-model: a tensor that this architecture does not have: \"model.layers.0.self_attn.k_proj.bias\"");
   files = HfFiles("qwen3");
   files.tensors.erase("lm_head.weight");
   EXPECT_EQ(refusal(files), "tiny-model: a tensor is missing: \"lm_head.weight\"");
   files = HfFiles("qwen3");
   files.config["vocab_size"] = 11;
   EXPECT_EQ(refusal(files),
-            "tiny-model: tensor \"model.embed_tokens.weight\" has shape [10, 8], the configuration asks for [11, 8]");
+            "tiny-model: tensor \"model.embed_tokens.weight\" has shape [10, 8], the configuration asks for "
+            "[11, 8]");
 }
 
 TEST(Model, Gguf) {
@@ -136,11 +140,14 @@ TEST(Model, GgufRefusals) {
   // A vector in blocks.
   builder = GgufBuilder();
   builder.text("general.architecture", "llama").u32("llama.block_count", 1).u32("llama.context_length", 8);
-  builder.u32("llama.embedding_length", 32).u32("llama.feed_forward_length", 32).u32("llama.attention.head_count", 1);
+  builder.u32("llama.embedding_length", 32)
+      .u32("llama.feed_forward_length", 32)
+      .u32("llama.attention.head_count", 1);
   builder.f32("llama.attention.layer_norm_rms_epsilon", 1e-5F).tensor("token_embd.weight", {32, 4});
   builder.tensors.push_back({"output_norm.weight", 8, {32}, 34, {}});
-  EXPECT_EQ(refusal(builder, ErrorCode::kUnsupported),
-            "tiny.gguf: tensor \"output_norm.weight\" is a vector of type Q8_0 (F32, F16 and BF16 are supported)");
+  EXPECT_EQ(
+      refusal(builder, ErrorCode::kUnsupported),
+      "tiny.gguf: tensor \"output_norm.weight\" is a vector of type Q8_0 (F32, F16 and BF16 are supported)");
 }
 
 TEST(Model, GgufRopeFactors) {
@@ -152,7 +159,8 @@ TEST(Model, GgufRopeFactors) {
   };
   set(1, 8);
   EXPECT_EQ(Model::open(testing::open_gguf(bytes)).weights().rope_factors.n_elements(), 2U);
-  for (const float bad : {0.0F, -1.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {0.0F, -1.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     set(1, bad);
     expect_contains(error_of([&] { Model::open(testing::open_gguf(bytes)); }),
                     "tiny.gguf: tensor \"rope_freqs.weight\": element 1 is ");
@@ -170,10 +178,15 @@ TEST(Model, FilesOfOtherWriters) {
     EXPECT_EQ(model.config().name, "Tiny");
     EXPECT_EQ(model.generation_defaults().eos_ids, std::vector<int32_t>{2});
     EXPECT_EQ(model.weights().rope_factors.data.empty(), !name.starts_with("llama"));
-    if (name == "llama") { EXPECT_EQ(model.weights().layers[0].w_down.dtype, DType::kQ4_0); }
-    if (name == "qwen2") { EXPECT_EQ(model.config().rope.kind, RopeKind::kYarn); }
+    if (name == "llama") {
+      EXPECT_EQ(model.weights().layers[0].w_down.dtype, DType::kQ4_0);
+    }
+    if (name == "qwen2") {
+      EXPECT_EQ(model.config().rope.kind, RopeKind::kYarn);
+    }
   }
-  const Safetensors three = Safetensors::open_file(MappedFile::open(corpus / "safetensors/three.safetensors"));
+  const Safetensors three =
+      Safetensors::open_file(MappedFile::open(corpus / "safetensors/three.safetensors"));
   EXPECT_EQ(three.tensors().size(), 3U);
   for (const char* name : {"transformers4", "transformers5", "llama3", "linear"}) {
     HfFiles files("qwen3");
@@ -188,8 +201,8 @@ std::filesystem::path test_models() {
   return std::filesystem::path(home == nullptr ? "" : home) / ".cache/qwick/test-models";
 }
 
-#define QWICK_REAL_MODEL(path, file)                                    \
-  const std::filesystem::path path = test_models() / (file);            \
+#define QWICK_REAL_MODEL(path, file)                         \
+  const std::filesystem::path path = test_models() / (file); \
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there: run make test-models"
 
 Model open_gguf(const std::filesystem::path& path) {

@@ -14,16 +14,17 @@ namespace qwick::testing {
 // d_model 8, 2 heads of 6 over 1 key/value head, d_ff 16, 10 tokens, 2 layers.
 struct HfFiles {
   Json config;
-  std::string config_text;      // instead of config where not empty
-  std::string generation_text;  // generation_config.json where not empty
+  std::string config_text;                               // instead of config where not empty
+  std::string generation_text;                           // generation_config.json where not empty
   std::map<std::string, std::vector<uint64_t>> tensors;  // BF16, zeros
 
   explicit HfFiles(const std::string& architecture) {
-    config = {{"model_type", architecture}, {"hidden_size", 8}, {"num_hidden_layers", 2},
-              {"num_attention_heads", 2}, {"num_key_value_heads", 1}, {"head_dim", 6},
-              {"intermediate_size", 16}, {"vocab_size", 10}, {"max_position_embeddings", 64},
+    config = {{"model_type", architecture},   {"hidden_size", 8},         {"num_hidden_layers", 2},
+              {"num_attention_heads", 2},     {"num_key_value_heads", 1}, {"head_dim", 6},
+              {"intermediate_size", 16},      {"vocab_size", 10},         {"max_position_embeddings", 64},
               {"tie_word_embeddings", false}, {"eos_token_id", 9}};
-    tensors = {{"model.embed_tokens.weight", {10, 8}}, {"model.norm.weight", {8}}, {"lm_head.weight", {10, 8}}};
+    tensors = {
+        {"model.embed_tokens.weight", {10, 8}}, {"model.norm.weight", {8}}, {"lm_head.weight", {10, 8}}};
     for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
       tensors[layer + "input_layernorm.weight"] = {8};
       tensors[layer + "self_attn.q_proj.weight"] = {12, 8};

@@ -22,7 +22,8 @@ std::string shape_text(const std::vector<uint64_t>& shape) {
 std::string list_text(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) text += (i > 0 ? ", " : "") + in_quotes(names[i]);
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i > 0 ? ", " : "") + in_quotes(names[i]);
   if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
   return text;
 }
@@ -52,8 +53,8 @@ class Finder {
     }
     const bool plain = dtype_info(tensor.dtype).block_size == 1;
     if (shape.size() == 1 && !plain) {
-      fail(ErrorCode::kUnsupported, "{}: tensor {} is a vector of type {} (F32, F16 and BF16 are supported)", source_,
-           in_quotes(name), dtype_info(tensor.dtype).name);
+      fail(ErrorCode::kUnsupported, "{}: tensor {} is a vector of type {} (F32, F16 and BF16 are supported)",
+           source_, in_quotes(name), dtype_info(tensor.dtype).name);
     }
     unused_.erase(found);
     return tensor;
@@ -62,7 +63,8 @@ class Finder {
   void finish() {
     if (!missing_.empty()) {
       invalid_file("{}: {} missing: {}{}", source_, missing_.size() == 1 ? "a tensor is" : "tensors are",
-                   list_text(missing_), unexpected().empty() ? "" : "; unexpected: " + list_text(unexpected()));
+                   list_text(missing_),
+                   unexpected().empty() ? "" : "; unexpected: " + list_text(unexpected()));
     }
     if (const auto names = unexpected(); !names.empty()) {
       invalid_file("{}: {} this architecture does not have: {}", source_,
@@ -92,14 +94,15 @@ struct Names {
   std::string_view attn_norm, q, k, v, o, q_norm, k_norm, mlp_norm, gate, up, down;
 };
 constexpr Names kHuggingFaceNames = {
-    "input_layernorm", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+    "input_layernorm",  "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
     "self_attn.o_proj", "self_attn.q_norm", "self_attn.k_norm", "post_attention_layernorm",
-    "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"};
-constexpr Names kGgufNames = {"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "attn_q_norm",
+    "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
+constexpr Names kGgufNames = {"attn_norm",   "attn_q",   "attn_k",   "attn_v", "attn_output", "attn_q_norm",
                               "attn_k_norm", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down"};
 
-LayerWeights find_layer(Finder& finder, const ModelConfig& config, const Names& names, const std::string& prefix) {
-  const auto weight = [&](std::string_view name, std::vector<uint64_t> shape) {
+LayerWeights find_layer(Finder& finder, const ModelConfig& config, const Names& names,
+                        const std::string& prefix) {
+  const auto weight = [&](std::string_view name, const std::vector<uint64_t>& shape) {
     return finder.take(prefix + std::string(name) + ".weight", shape);
   };
   const auto bias = [&](bool present, std::string_view name, uint64_t n) {
@@ -145,7 +148,8 @@ TensorView find_rope_factors(Finder& finder, const ModelConfig& config, std::str
   for (uint64_t i = 0; i < factors.n_elements(); ++i) {
     const auto factor = load<float>(factors.data.data() + 4 * i);
     if (!std::isfinite(factor) || factor <= 0) {
-      invalid_file("{}: tensor \"{}\": element {} is {}, must be positive and finite", source, name, i, factor);
+      invalid_file("{}: tensor \"{}\": element {} is {}, must be positive and finite", source, name, i,
+                   factor);
     }
   }
   return factors;
@@ -173,8 +177,9 @@ Weights find_weights(const ModelConfig& config, const std::vector<TensorView>& t
   }
   if (gguf) weights.rope_factors = find_rope_factors(finder, config, source);
   for (uint32_t i = 0; i < config.n_layers; ++i) {
-    weights.layers.push_back(find_layer(finder, config, gguf ? kGgufNames : kHuggingFaceNames,
-                                        gguf ? fmt::format("blk.{}.", i) : fmt::format("{}layers.{}.", model, i)));
+    weights.layers.push_back(
+        find_layer(finder, config, gguf ? kGgufNames : kHuggingFaceNames,
+                   gguf ? fmt::format("blk.{}.", i) : fmt::format("{}layers.{}.", model, i)));
   }
   finder.finish();
   return weights;

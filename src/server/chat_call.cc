@@ -72,6 +72,8 @@ void ChatCall::fail(const api::ApiError& error) {
   exchange_->finish();
 }
 
-void ChatCall::send_event(std::string_view json) { exchange_->write(fmt::format("data: {}\n\n", json)); }
+void ChatCall::send_event(std::string_view json) {
+  exchange_->write(fmt::format("data: {}\n\n", json));
+}
 
 }  // namespace qwick

@@ -63,7 +63,7 @@ struct HttpOptions {
   uint16_t port = 8000;            // 0: any free one
   size_t max_header_bytes = 16 << 10;
   size_t max_body_bytes = 32 << 20;
-  uint32_t max_connections = 1024;             // more wait in the listen queue
+  uint32_t max_connections = 1024;                   // more wait in the listen queue
   std::chrono::milliseconds idle_timeout{75'000};    // between requests
   std::chrono::milliseconds header_timeout{10'000};  // from the first byte to the end of the header
   std::chrono::milliseconds body_timeout{60'000};    // for the whole body

@@ -18,7 +18,8 @@ std::string_view without_trailing_slash(std::string_view path) {
 bool equal_in_constant_time(std::string_view given, std::string_view key) {
   size_t difference = given.size() ^ key.size();
   for (size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(key.empty() ? 0 : key[i % key.size()]);
+    difference |= static_cast<unsigned char>(given[i]) ^
+                  static_cast<unsigned char>(key.empty() ? 0 : key[i % key.size()]);
   }
   return difference == 0;
 }
@@ -26,11 +27,12 @@ bool equal_in_constant_time(std::string_view given, std::string_view key) {
 std::string_view bearer_token(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() < kScheme.size()) return {};
-  const bool is_bearer = std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char a, char b) {
-    return a == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b);
-  });
+  const bool is_bearer =
+      std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
+                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b); });
   if (!is_bearer) return {};
-  authorization.remove_prefix(std::min(authorization.find_first_not_of(' ', kScheme.size()), authorization.size()));
+  authorization.remove_prefix(
+      std::min(authorization.find_first_not_of(' ', kScheme.size()), authorization.size()));
   return authorization;
 }
 
@@ -67,8 +69,8 @@ const Routes::Route& Routes::find(const HttpRequest& request) const {
   // The path is the client's text: cut to a length that is fit for a message.
   const std::string shown(path.substr(0, 100));
   if (!path_exists) throw api::ApiError(404, fmt::format("there is nothing at {}", shown), {}, "unknown_url");
-  throw api::ApiError(405, fmt::format("{} can't be used on {}; allowed: {}", request.method.substr(0, 20), shown,
-                                       allowed_methods(path)));
+  throw api::ApiError(405, fmt::format("{} can't be used on {}; allowed: {}", request.method.substr(0, 20),
+                                       shown, allowed_methods(path)));
 }
 
 void Routes::check_key(const HttpRequest& request) const {

@@ -36,8 +36,8 @@ class Routes {
     Handler handler;
   };
 
-  const Route& find(const HttpRequest& request) const;  // throws ApiError 404, 405
-  void check_key(const HttpRequest& request) const;     // throws ApiError 401
+  const Route& find(const HttpRequest& request) const;       // throws ApiError 404, 405
+  void check_key(const HttpRequest& request) const;          // throws ApiError 401
   std::string allowed_methods(std::string_view path) const;  // "GET, HEAD, OPTIONS"; "" for no such path
 
   std::vector<Route> routes_;

@@ -30,7 +30,8 @@ class UnknownFieldLog {
   void note(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       if (seen_.size() >= kMaxNames || !seen_.insert(name.substr(0, kMaxNameBytes)).second) continue;
-      log::info("a request has the unknown field {}; it is ignored", printable(name.substr(0, kMaxNameBytes)));
+      log::info("a request has the unknown field {}; it is ignored",
+                printable(name.substr(0, kMaxNameBytes)));
     }
   }
 
@@ -66,7 +67,8 @@ class Server::Impl {
         service_(model.tokenizer, model.chat_template, model.generation_defaults, model.context_length),
         routes_(options_.api_keys),
         http_(
-            http_options(options_), [this](const std::shared_ptr<HttpExchange>& exchange) { route(exchange); },
+            http_options(options_),
+            [this](const std::shared_ptr<HttpExchange>& exchange) { route(exchange); },
             [](int status, std::string_view message) {
               return error_response({status, std::string(message)});
             }) {
@@ -111,7 +113,8 @@ class Server::Impl {
   }
 
   void models(HttpExchange& exchange) const {
-    exchange.respond({200, api::model_list(options_.served_model_names, started_, service_.context_length())});
+    exchange.respond(
+        {200, api::model_list(options_.served_model_names, started_, service_.context_length())});
   }
 
   void check_model(const std::string& name) const {
@@ -119,8 +122,8 @@ class Server::Impl {
     if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
     std::string known = names.front();
     for (size_t i = 1; i < names.size(); ++i) known += ", " + names[i];
-    throw api::ApiError(404, fmt::format("model: there is no model of this name here, but {}", known), "model",
-                        "model_not_found");
+    throw api::ApiError(404, fmt::format("model: there is no model of this name here, but {}", known),
+                        "model", "model_not_found");
   }
 
   void chat(const std::shared_ptr<HttpExchange>& exchange) {
@@ -215,10 +218,20 @@ Server::Server(ServedModel model, ServerOptions options)
     : impl_(std::make_unique<Impl>(model, std::move(options))) {}
 Server::~Server() = default;
 
-uint16_t Server::port() const { return impl_->http().port(); }
-std::string Server::url() const { return impl_->http().url(); }
-void Server::run(Engine& engine) { impl_->run(engine); }
-void Server::wake() { impl_->wake(); }
-void Server::request_stop() { impl_->http().request_stop(); }
+uint16_t Server::port() const {
+  return impl_->http().port();
+}
+std::string Server::url() const {
+  return impl_->http().url();
+}
+void Server::run(Engine& engine) {
+  impl_->run(engine);
+}
+void Server::wake() {
+  impl_->wake();
+}
+void Server::request_stop() {
+  impl_->http().request_stop();
+}
 
 }  // namespace qwick

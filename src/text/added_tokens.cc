@@ -2,16 +2,19 @@
 #include "text/added_tokens.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
+#include <tuple>
 
 #include "text/unicode.h"
 
 namespace qwick {
 
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  std::stable_sort(tokens_.begin(), tokens_.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
+  const auto key = [](const AddedToken& token) {
+    return std::tuple(std::string_view(token.content), !token.special, token.id);
+  };
+  std::sort(tokens_.begin(), tokens_.end(),
+            [&](const AddedToken& a, const AddedToken& b) { return key(a) < key(b); });
   const auto same = [](const AddedToken& a, const AddedToken& b) { return a.content == b.content; };
   tokens_.erase(std::unique(tokens_.begin(), tokens_.end(), same), tokens_.end());
   for (const AddedToken& token : tokens_) begins_token_[static_cast<unsigned char>(token.content[0])] = true;
@@ -41,11 +44,14 @@ const AddedToken* AddedTokenMatcher::longest_at(std::string_view text, size_t po
     }
     if (pos + length >= text.size()) break;
     const auto byte = static_cast<unsigned char>(text[pos + length]);
-    const auto at = [length](const AddedToken& token) { return static_cast<unsigned char>(token.content[length]); };
-    const auto begin = std::lower_bound(range.begin(), range.end(), byte,
-                                        [&](const AddedToken& token, unsigned char b) { return at(token) < b; });
-    const auto end = std::upper_bound(begin, range.end(), byte,
-                                      [&](unsigned char b, const AddedToken& token) { return b < at(token); });
+    const auto at = [length](const AddedToken& token) {
+      return static_cast<unsigned char>(token.content[length]);
+    };
+    const auto begin =
+        std::lower_bound(range.begin(), range.end(), byte,
+                         [&](const AddedToken& token, unsigned char b) { return at(token) < b; });
+    const auto end = std::upper_bound(
+        begin, range.end(), byte, [&](unsigned char b, const AddedToken& token) { return b < at(token); });
     range = {begin, end};
   }
   return longest;

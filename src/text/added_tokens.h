@@ -26,7 +26,7 @@ struct AddedToken {
 
 class AddedTokenMatcher {
  public:
-  // No content may be empty; of two tokens with the same one the first counts.
+  // No content may be empty; of two tokens with the same one a special one counts, else the lower id.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
@@ -51,9 +51,9 @@ class AddedTokenMatcher {
     const AddedTokenMatcher& matcher_;
     std::string_view text_;
     bool skip_special_;
-    size_t search_ = 0;     // where the next match may begin
-    size_t covered_ = 0;    // the end of the last match, with its white space
-    size_t spaces_end_ = 0; // the end of the last white space that was skipped, from spaces_begin_
+    size_t search_ = 0;      // where the next match may begin
+    size_t covered_ = 0;     // the end of the last match, with its white space
+    size_t spaces_end_ = 0;  // the end of the last white space that was skipped, from spaces_begin_
     size_t spaces_begin_ = 0;
   };
 
@@ -62,9 +62,9 @@ class AddedTokenMatcher {
   const AddedToken* longest_at(std::string_view text, size_t pos) const;
   size_t find_first_byte(std::string_view text, size_t pos) const;
 
-  std::vector<AddedToken> tokens_;      // by content
+  std::vector<AddedToken> tokens_;  // by content
   std::array<bool, 256> begins_token_{};
-  int only_first_byte_ = -1;            // where all tokens begin with the same byte
+  int only_first_byte_ = -1;  // where all tokens begin with the same byte
 };
 
 }  // namespace qwick

@@ -15,7 +15,9 @@ constexpr int kIdBits = 21;
 constexpr uint64_t kEmpty = UINT64_MAX;
 static_assert(kMaxTokenId < (1 << kIdBits) - 1 && kRankBits + 2 * kIdBits == 64);
 
-uint64_t pair_key(uint32_t left, uint32_t right) { return uint64_t{left} << kIdBits | right; }
+uint64_t pair_key(uint32_t left, uint32_t right) {
+  return uint64_t{left} << kIdBits | right;
+}
 
 }  // namespace
 
@@ -132,13 +134,15 @@ void Bpe::merge_long(std::string_view piece, std::vector<int32_t>& out) const {
   symbols.front().previous = kEnd;
   symbols.back().next = kEnd;
 
+  // The first pairs are many and need no heap: sorted, they are a queue beside it.
+  std::vector<uint64_t> first;
   std::vector<uint64_t> heap;
-  heap.reserve(symbols.size());
+  first.reserve(symbols.size());
   for (uint32_t i = 0; i + 1 < symbols.size(); ++i) {
     symbols[i].rank = rank_of(symbols[i].id, symbols[i + 1].id);
-    if (symbols[i].rank != kNoRank) heap.push_back(uint64_t{symbols[i].rank} << 32 | i);
+    if (symbols[i].rank != kNoRank) first.push_back(uint64_t{symbols[i].rank} << 32 | i);
   }
-  std::make_heap(heap.begin(), heap.end(), std::greater<>());
+  std::sort(first.begin(), first.end());
 
   const auto update = [&](uint32_t i) {
     Symbol& symbol = symbols[i];
@@ -147,10 +151,16 @@ void Bpe::merge_long(std::string_view piece, std::vector<int32_t>& out) const {
     heap.push_back(uint64_t{symbol.rank} << 32 | i);
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
   };
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), std::greater<>());
-    const uint64_t top = heap.back();
-    heap.pop_back();
+  auto queue = first.begin();
+  while (queue != first.end() || !heap.empty()) {
+    uint64_t top = 0;
+    if (heap.empty() || (queue != first.end() && *queue < heap.front())) {
+      top = *queue++;
+    } else {
+      std::pop_heap(heap.begin(), heap.end(), std::greater<>());
+      top = heap.back();
+      heap.pop_back();
+    }
     const auto i = static_cast<uint32_t>(top);
     const auto rank = static_cast<uint32_t>(top >> 32);
     Symbol& symbol = symbols[i];

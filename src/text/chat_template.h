@@ -25,9 +25,9 @@ class ChatTemplate {
 
   struct Input {
     Json messages = Json::array();
-    Json tools;                         // null or an array
+    Json tools;  // null or an array
     bool add_generation_prompt = true;
-    Json variables = Json::object();    // more variables: enable_thinking and the like
+    Json variables = Json::object();  // more variables: enable_thinking and the like
   };
   // Throws Error kInvalidArgument: what the template itself raises (raise_exception), or a run-time
   // error with its line, or a bound on steps, depth or output that was passed.

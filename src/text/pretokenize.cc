@@ -51,7 +51,9 @@ class Scanner {
     }
     return pos;
   }
-  bool is_line_end(size_t pos) const { return pos < text_.size() && (text_[pos] == '\r' || text_[pos] == '\n'); }
+  bool is_line_end(size_t pos) const {
+    return pos < text_.size() && (text_[pos] == '\r' || text_[pos] == '\n');
+  }
 
   // \s+(?!\S)|\s+ at a space: a run that something follows leaves its last character to it, unless
   // that is the whole run.
@@ -147,10 +149,14 @@ size_t next_qwen2(std::string_view text, size_t pos, int max_digits) {
 
 std::string_view pre_tokenizer_name(PreTokenizer kind) {
   switch (kind) {
-    case PreTokenizer::kGpt2: return "gpt-2";
-    case PreTokenizer::kQwen2: return "qwen2";
-    case PreTokenizer::kLlama3: return "llama3";
-    case PreTokenizer::kSmolLm: return "smollm";
+    case PreTokenizer::kGpt2:
+      return "gpt-2";
+    case PreTokenizer::kQwen2:
+      return "qwen2";
+    case PreTokenizer::kLlama3:
+      return "llama3";
+    case PreTokenizer::kSmolLm:
+      return "smollm";
   }
   return "";
 }
@@ -164,10 +170,14 @@ std::optional<PreTokenizer> pre_tokenizer_of_regex(std::string_view pattern) {
 
 size_t next_piece(PreTokenizer kind, std::string_view text, size_t pos) {
   switch (kind) {
-    case PreTokenizer::kGpt2: return next_gpt2(text, pos, 0);
-    case PreTokenizer::kQwen2: return next_qwen2(text, pos, 1);
-    case PreTokenizer::kLlama3: return next_qwen2(text, pos, 3);
-    case PreTokenizer::kSmolLm: return next_smollm(text, pos);
+    case PreTokenizer::kGpt2:
+      return next_gpt2(text, pos, 0);
+    case PreTokenizer::kQwen2:
+      return next_qwen2(text, pos, 1);
+    case PreTokenizer::kLlama3:
+      return next_qwen2(text, pos, 3);
+    case PreTokenizer::kSmolLm:
+      return next_smollm(text, pos);
   }
   return text.size();
 }

@@ -14,7 +14,6 @@
 namespace qwick {
 namespace {
 
-// Where two tokens are the same after normalization the special one counts, as in Hugging Face.
 AddedTokenMatcher make_matcher(const TokenizerFiles& files, bool normalized) {
   std::vector<AddedToken> tokens;
   for (AddedToken token : files.added) {
@@ -25,7 +24,6 @@ AddedTokenMatcher make_matcher(const TokenizerFiles& files, bool normalized) {
     }
     tokens.push_back(std::move(token));
   }
-  std::stable_partition(tokens.begin(), tokens.end(), [](const AddedToken& token) { return token.special; });
   return AddedTokenMatcher(std::move(tokens));
 }
 
@@ -51,8 +49,8 @@ struct Tokenizer::Impl {
 
   // Calls plain(text) and token(id) for what a scan finds, in order.
   template <typename Plain>
-  void split(const AddedTokenMatcher& matcher, std::string_view text, SpecialText mode, std::vector<int32_t>& out,
-             Plain plain) const {
+  void split(const AddedTokenMatcher& matcher, std::string_view text, SpecialText mode,
+             std::vector<int32_t>& out, Plain plain) const {
     AddedTokenMatcher::Scan scan(matcher, text, mode == SpecialText::kPlain);
     size_t covered = 0;
     while (const auto match = scan.next()) {
@@ -121,14 +119,24 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) c
   return out;
 }
 
-int32_t Tokenizer::vocab_size() const { return impl_->vocabulary().size(); }
-std::string_view Tokenizer::token_bytes(int32_t id) const { return impl_->vocabulary().bytes(id); }
-bool Tokenizer::is_used(int32_t id) const { return impl_->vocabulary().contains(id); }
+int32_t Tokenizer::vocab_size() const {
+  return impl_->vocabulary().size();
+}
+std::string_view Tokenizer::token_bytes(int32_t id) const {
+  return impl_->vocabulary().bytes(id);
+}
+bool Tokenizer::is_used(int32_t id) const {
+  return impl_->vocabulary().contains(id);
+}
 bool Tokenizer::is_special(int32_t id) const {
   return id >= 0 && id < vocab_size() && impl_->special[static_cast<size_t>(id)];
 }
-std::optional<int32_t> Tokenizer::bos_id() const { return impl_->bos; }
-std::optional<int32_t> Tokenizer::eos_id() const { return impl_->eos; }
+std::optional<int32_t> Tokenizer::bos_id() const {
+  return impl_->bos;
+}
+std::optional<int32_t> Tokenizer::eos_id() const {
+  return impl_->eos;
+}
 
 std::optional<int32_t> Tokenizer::find_token(std::string_view bytes) const {
   if (const auto found = impl_->added.find(bytes); found != impl_->added.end()) return found->second;
@@ -137,7 +145,8 @@ std::optional<int32_t> Tokenizer::find_token(std::string_view bytes) const {
 
 std::string Tokenizer::describe() const {
   return fmt::format("byte-level BPE, {} tokens ({} added), {}{} pre-tokenizer", impl_->vocabulary().count(),
-                     impl_->added.size(), impl_->nfc ? "NFC, " : "", pre_tokenizer_name(impl_->pre_tokenizer));
+                     impl_->added.size(), impl_->nfc ? "NFC, " : "",
+                     pre_tokenizer_name(impl_->pre_tokenizer));
 }
 
 std::string StreamDecoder::push(int32_t id) {

@@ -53,17 +53,21 @@ void add_added_token(TokenizerFiles& out, AddedToken token, std::string_view whe
     fail(ErrorCode::kUnsupported, "{}: added token {} is longer than {} bytes", where, shown(token.content),
          kMaxAddedTokenBytes);
   }
-  // Decoding reads added tokens through the byte alphabet as well, as Hugging Face does.
+  // Decoding gives the normalized form, read through the byte alphabet, as in Hugging Face.
+  std::string buffer;
+  const std::string_view shown_as =
+      token.normalized && out.nfc ? normalize_nfc(token.content, buffer) : token.content;
   std::string bytes;
-  if (!append_alphabet_bytes(token.content, bytes)) bytes = token.content;
+  const bool in_alphabet = append_alphabet_bytes(shown_as, bytes);
+  if (!in_alphabet) bytes = shown_as;
   if (out.vocabulary.contains(token.id)) {
     if (out.vocabulary.bytes(token.id) != bytes) {
       invalid_file("{}: added token {} has id {}, which token {} has already", where, shown(token.content),
                    token.id, shown(out.vocabulary.bytes(token.id)));
     }
-  } else if (const auto other = out.vocabulary.find(bytes); other && bytes == token.content) {
-    invalid_file("{}: added token {} has id {}, but id {} in the vocabulary", where, shown(token.content), token.id,
-                 *other);
+  } else if (const auto other = out.vocabulary.find(bytes); other && in_alphabet) {
+    invalid_file("{}: added token {} has id {}, but id {} in the vocabulary", where, shown(token.content),
+                 token.id, *other);
   } else {
     out.vocabulary.add_unlisted(token.id, bytes);
   }
@@ -75,7 +79,9 @@ Bpe::Merge resolve_merge(const Vocabulary& vocabulary, std::string_view left, st
   std::string bytes;
   const auto find = [&](std::string_view part) {
     const std::optional<int32_t> id = vocabulary.find(part);
-    if (!id) invalid_file("{}: {} of the merge {} {} is not in the vocabulary", where, shown(part), shown(left), shown(right));
+    if (!id)
+      invalid_file("{}: {} of the merge {} {} is not in the vocabulary", where, shown(part), shown(left),
+                   shown(right));
     return *id;
   };
   if (left.empty() || right.empty() || !append_alphabet_bytes(left, bytes)) {

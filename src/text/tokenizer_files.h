@@ -18,8 +18,8 @@
 namespace qwick {
 
 struct TokenizerFiles {
-  Vocabulary vocabulary;            // added tokens included, as what they decode to
-  std::vector<Bpe::Merge> merges;   // by rank
+  Vocabulary vocabulary;           // added tokens included, as what they decode to
+  std::vector<Bpe::Merge> merges;  // by rank
   std::vector<AddedToken> added;
   PreTokenizer pre_tokenizer = PreTokenizer::kGpt2;
   bool nfc = false;
@@ -38,7 +38,7 @@ Bpe::Merge resolve_merge(const Vocabulary& vocabulary, std::string_view left, st
                          std::string_view where);
 // Adds a token of the model itself, written in the byte alphabet.
 void add_model_token(Vocabulary& vocabulary, int32_t id, std::string_view token, std::string_view where);
-// Adds to `added`, and to the vocabulary where it is not there yet under its id.
+// Adds to `added`, and to the vocabulary where it is not there yet under its id. out.nfc is set by then.
 void add_added_token(TokenizerFiles& out, AddedToken token, std::string_view where);
 
 }  // namespace qwick

@@ -30,8 +30,9 @@ enum TokenType : int64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined
 const Kind& find_kind(const GgufFile& file) {
   const std::string_view model = file.get_string("tokenizer.ggml.model");
   if (model != "gpt2") {
-    fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.model \"{}\" is not supported; byte-level BPE (\"gpt2\") is",
-         file.name(), model);
+    fail(ErrorCode::kUnsupported,
+         "{}: tokenizer.ggml.model \"{}\" is not supported; byte-level BPE (\"gpt2\") is", file.name(),
+         model);
   }
   const std::string_view name = file.get_string("tokenizer.ggml.pre");
   std::string names;
@@ -39,8 +40,8 @@ const Kind& find_kind(const GgufFile& file) {
     if (kind.name == name) return kind;
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
-  fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.pre \"{}\" is not supported; these are: {}", file.name(), name,
-       names);
+  fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.pre \"{}\" is not supported; these are: {}", file.name(),
+       name, names);
 }
 
 void read_tokens(const GgufFile& file, TokenizerFiles& out) {
@@ -55,22 +56,26 @@ void read_tokens(const GgufFile& file, TokenizerFiles& out) {
   out.vocabulary.reserve(tokens.size(), tokens.size() * 8);
   for (size_t i = 0; i < tokens.size(); ++i) {
     const auto id = static_cast<int32_t>(i);
-    switch (types ? (*types)[i] : int64_t{kNormal}) {
-      case kNormal: add_model_token(out.vocabulary, id, tokens[i], where); break;
-      case kUnused: break;
+    const int64_t type = types ? (*types)[i] : int64_t{kNormal};
+    switch (type) {
+      case kNormal:
+        add_model_token(out.vocabulary, id, tokens[i], where);
+        break;
+      case kUnused:
+        break;
       case kUnknown:
       case kControl:
       case kUserDefined: {
         AddedToken token;
         token.content = tokens[i];
         token.id = id;
-        token.special = (*types)[i] != kUserDefined;
+        token.special = type != kUserDefined;
         add_added_token(out, std::move(token), where);
         break;
       }
       default:
-        fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.token_type {} of token {} is not supported", file.name(),
-             (*types)[i], id);
+        fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.token_type {} of token {} is not supported",
+             file.name(), type, id);
     }
   }
 }
@@ -82,8 +87,10 @@ void read_merges(const GgufFile& file, TokenizerFiles& out) {
   out.merges.reserve(merges.size());
   for (const std::string_view merge : merges) {
     const size_t space = merge.find(' ');
-    if (space == std::string_view::npos) invalid_file("{}: entry {} is not two parts", where, out.merges.size());
-    out.merges.push_back(resolve_merge(out.vocabulary, merge.substr(0, space), merge.substr(space + 1), where));
+    if (space == std::string_view::npos)
+      invalid_file("{}: entry {} is not two parts", where, out.merges.size());
+    out.merges.push_back(
+        resolve_merge(out.vocabulary, merge.substr(0, space), merge.substr(space + 1), where));
   }
 }
 

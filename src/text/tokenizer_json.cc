@@ -78,8 +78,8 @@ bool is_byte_level(const Part& part, bool use_regex) {
 PreTokenizer read_pre_tokenizer(const Part& part) {
   const std::vector<Part> steps = part.sequence("pretokenizers");
   if (steps.size() == 1 && is_byte_level(steps[0], true)) return PreTokenizer::kGpt2;
-  if (steps.size() == 2 && steps[0]["type"].value == "Digits" && steps[0]["individual_digits"].boolean(false) &&
-      is_byte_level(steps[1], true)) {
+  if (steps.size() == 2 && steps[0]["type"].value == "Digits" &&
+      steps[0]["individual_digits"].boolean(false) && is_byte_level(steps[1], true)) {
     return PreTokenizer::kSmolLm;
   }
   if (steps.size() == 2 && steps[0]["type"].value == "Split" && steps[0]["behavior"].value == "Isolated" &&
@@ -111,11 +111,13 @@ AddedToken read_added_token(const Part& part, int32_t id) {
 }
 
 void add_unique(TokenizerFiles& out, AddedToken token, std::string_view where) {
-  const auto same = [&](const AddedToken& other) { return other.id == token.id || other.content == token.content; };
+  const auto same = [&](const AddedToken& other) {
+    return other.id == token.id || other.content == token.content;
+  };
   if (const auto found = std::find_if(out.added.begin(), out.added.end(), same); found != out.added.end()) {
     if (found->id == token.id && found->content == token.content) return;
-    invalid_file("{}: id {} and \"{}\" contradict the added token \"{}\" of id {}", where, token.id, token.content,
-                 found->content, found->id);
+    invalid_file("{}: id {} and \"{}\" contradict the added token \"{}\" of id {}", where, token.id,
+                 token.content, found->content, found->id);
   }
   add_added_token(out, std::move(token), where);
 }
@@ -150,9 +152,7 @@ class JsonReader {
 
  private:
   std::string where(std::string_view key) const { return fmt::format("{}: {}", source_, key); }
-  Part part(const Json& object, const char* key) const {
-    return {Part{object, ""}[key].value, where(key)};
-  }
+  Part part(const Json& object, const char* key) const { return {Part{object, ""}[key].value, where(key)}; }
 
   // The model's small values; where vocab and merges are.
   void find_model_parts(JsonCursor& cursor) {
@@ -290,7 +290,8 @@ void read_config(const Json& config, const std::string& source, TokenizerFiles& 
     if (!decoder.value.is_object()) invalid_file("{}: not an object", decoder.where);
     for (const auto& [key, value] : decoder.value.items()) {
       const Part token = {value, decoder.where + "." + key};
-      const bool number = !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
+      const bool number =
+          !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
       if (!number) invalid_file("{}: the key is not a token id", token.where);
       add_unique(out, read_added_token(token, std::stoi(key)), token.where);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "text/unicode_data.h"
 
@@ -137,8 +138,8 @@ constexpr uint32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
 
 uint8_t combining_class(uint32_t code_point) {
   const std::span runs(unicode_data::kCombiningRuns);
-  const auto next =
-      std::upper_bound(runs.begin(), runs.end(), code_point, [](uint32_t c, uint32_t r) { return c < r >> 8; });
+  const auto next = std::upper_bound(runs.begin(), runs.end(), code_point,
+                                     [](uint32_t c, uint32_t r) { return c < r >> 8; });
   return static_cast<uint8_t>(*std::prev(next) & 0xFF);
 }
 
@@ -151,6 +152,7 @@ const Decomposition* find_decomposition(std::span<const Decomposition> table, ui
 struct Mark {
   uint32_t code_point;
   uint8_t combining_class;
+  uint32_t position = 0;  // among the marks of a run, where sorting needs it
 };
 
 // Canonical decomposition, to the end. The tables are four levels deep at most.
@@ -175,7 +177,8 @@ void decompose(uint32_t code_point, std::vector<Mark>& out) {
 // The composites by their parts; kComposites itself is ordered by the composite.
 const std::vector<Decomposition>& composites_by_parts() {
   static const std::vector<Decomposition> table = [] {
-    std::vector<Decomposition> sorted(std::begin(unicode_data::kComposites), std::end(unicode_data::kComposites));
+    std::vector<Decomposition> sorted(std::begin(unicode_data::kComposites),
+                                      std::end(unicode_data::kComposites));
     std::sort(sorted.begin(), sorted.end(), [](const Decomposition& a, const Decomposition& b) {
       return std::pair(a.first, a.second) < std::pair(b.first, b.second);
     });
@@ -194,20 +197,25 @@ uint32_t compose(uint32_t first, uint32_t second) {
     return first + (second - kTails);
   }
   const auto& table = composites_by_parts();
-  const auto found =
-      std::lower_bound(table.begin(), table.end(), std::pair(first, second),
-                       [](const Decomposition& d, const auto& parts) { return std::pair(d.first, d.second) < parts; });
+  const auto found = std::lower_bound(
+      table.begin(), table.end(), std::pair(first, second),
+      [](const Decomposition& d, const auto& parts) { return std::pair(d.first, d.second) < parts; });
   return found != table.end() && found->first == first && found->second == second ? found->code_point : 0;
 }
 
+// Marks of the same class keep their order.
 void sort_marks(std::vector<Mark>& marks) {
+  const auto before = [](const Mark& a, const Mark& b) {
+    return std::pair(a.combining_class, a.position) < std::pair(b.combining_class, b.position);
+  };
+  for (size_t i = 0; i < marks.size(); ++i) marks[i].position = static_cast<uint32_t>(i);
   for (auto begin = marks.begin(); begin != marks.end();) {
     if (begin->combining_class == 0) {
       ++begin;
       continue;
     }
     const auto end = std::find_if(begin, marks.end(), [](const Mark& m) { return m.combining_class == 0; });
-    std::stable_sort(begin, end, [](const Mark& a, const Mark& b) { return a.combining_class < b.combining_class; });
+    std::sort(begin, end, before);
     begin = end;
   }
 }

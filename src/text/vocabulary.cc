@@ -11,7 +11,9 @@ namespace qwick {
 
 Vocabulary::Vocabulary() : slots_(1024), seed_(random_seed()) {}
 
-uint64_t Vocabulary::hash(std::string_view bytes) const { return hash_bytes(bytes, seed_); }
+uint64_t Vocabulary::hash(std::string_view bytes) const {
+  return hash_bytes(bytes, seed_);
+}
 
 void Vocabulary::reserve(size_t tokens, size_t bytes) {
   arena_.reserve(bytes);

@@ -23,7 +23,8 @@ using qwick::SpecialText;
 using qwick::Tokenizer;
 
 Tokenizer load(const std::string& path) {
-  if (path.ends_with(".gguf")) return Tokenizer::from_gguf(qwick::GgufFile::open(qwick::MappedFile::open(path)));
+  if (path.ends_with(".gguf"))
+    return Tokenizer::from_gguf(qwick::GgufFile::open(qwick::MappedFile::open(path)));
   return Tokenizer::from_hf(qwick::FileSet::directory(path));
 }
 
@@ -42,7 +43,7 @@ std::vector<int32_t> read_ids(size_t n) {
 void print_ids(const std::vector<int32_t>& ids) {
   std::string line;
   for (const int32_t id : ids) line += std::to_string(id) + ' ';
-  std::cout << line << std::endl;
+  std::cout << line << '\n' << std::flush;
 }
 
 std::string stream(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, bool skip) {
@@ -58,7 +59,8 @@ int64_t median_ns(const Tokenizer& tokenizer, const std::string& text, size_t re
     const auto begin = std::chrono::steady_clock::now();
     const std::vector<int32_t> ids = tokenizer.encode(text);
     const auto end = std::chrono::steady_clock::now();
-    times.push_back(ids.empty() ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count());
+    times.push_back(ids.empty() ? 0
+                                : std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count());
   }
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   return times[times.size() / 2];
@@ -71,7 +73,7 @@ void describe(const Tokenizer& tokenizer) {
     if (tokenizer.is_used(id)) used.push_back(id);
     if (tokenizer.is_special(id)) special.push_back(id);
   }
-  std::cout << tokenizer.describe() << std::endl;
+  std::cout << tokenizer.describe() << '\n' << std::flush;
   print_ids(used);
   print_ids(special);
 }
@@ -95,7 +97,7 @@ bool answer(const Tokenizer& tokenizer, const std::string& line) {
     const std::string text = command == "decode" ? tokenizer.decode(ids, skip) : stream(tokenizer, ids, skip);
     std::cout << text.size() << '\n' << text << std::flush;
   } else if (command == "time") {
-    std::cout << median_ns(tokenizer, read_bytes(n), std::stoul(mode)) << std::endl;
+    std::cout << median_ns(tokenizer, read_bytes(n), std::stoul(mode)) << '\n' << std::flush;
   } else {
     return false;
   }

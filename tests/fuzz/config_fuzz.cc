@@ -32,7 +32,8 @@ void check(const qwick::ModelConfig& config) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  const auto set = qwick::FileSet::embedded("set", {{"config.json", bytes}, {"generation_config.json", bytes}});
+  const auto set =
+      qwick::FileSet::embedded("set", {{"config.json", bytes}, {"generation_config.json", bytes}});
   expect_success_or_error([&] { check(qwick::read_hf_config(set)); });
   expect_success_or_error([&] {
     for (const int32_t id : qwick::read_hf_generation_defaults(set).eos_ids) QWICK_CHECK(id >= 0);

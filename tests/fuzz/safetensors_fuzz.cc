@@ -31,12 +31,14 @@ void expect_success_or_error(Open open) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  expect_success_or_error(
-      [&] { return qwick::Safetensors::open_file(qwick::MappedFile::from_memory("fuzz.safetensors", bytes)); });
+  expect_success_or_error([&] {
+    return qwick::Safetensors::open_file(qwick::MappedFile::from_memory("fuzz.safetensors", bytes));
+  });
   if (size > 0 && data[0] == '{') {
     expect_success_or_error([&] {
       return qwick::Safetensors::open(qwick::FileSet::embedded(
-          "set", {{"a.safetensors", std::as_bytes(std::span(kShard))}, {"model.safetensors.index.json", bytes}}));
+          "set",
+          {{"a.safetensors", std::as_bytes(std::span(kShard))}, {"model.safetensors.index.json", bytes}}));
     });
   }
   return 0;

@@ -19,6 +19,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 import tiny_gguf
+from gguf_weights import load_weights
 from oracle import GOLDEN, load_fp32, logits_of, relative_difference, write_f32, write_json
 
 TINY = GOLDEN / "tiny"
@@ -190,7 +191,7 @@ def make_gguf(variant: tiny_gguf.Variant, ids: list[int], unquantised: np.ndarra
     folder = TINY / variant.model
     tiny_gguf.write(path, folder, variant)
     model = load_fp32(folder)
-    tiny_gguf.load_weights(model, path)
+    load_weights(model, path)
     logits = logits_of(model, ids)[POSITIONS]
     difference = relative_difference(logits, unquantised)
     if variant.lossless and difference > 0:

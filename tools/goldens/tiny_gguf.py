@@ -1,20 +1,19 @@
 """The tiny models again as GGUF files, as llama.cpp's converter writes them. Used by make_tiny.py.
 
-Tensors get llama.cpp's names; rows of q and k of the llama architecture are permuted (its RoPE turns
-neighbours); RoPE scaling goes to metadata, or for llama3 to the tensor rope_freqs.weight. The
-tokenizer is byte-level: 256 bytes, a few merges, special tokens.
+Tensors are named and permuted as gguf_weights.py says; RoPE scaling goes to metadata, or for llama3 to
+the tensor rope_freqs.weight. The tokenizer is byte-level: 256 bytes, a few merges, special tokens.
 """
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
-from gguf import GGUFReader, GGUFWriter, RopeScalingType, TokenType, dequantize, quantize
+from gguf import GGUFWriter, RopeScalingType, TokenType, quantize
 from transformers import AutoConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+from gguf_weights import gguf_name, permute, permuted_heads, tensors_of
 from oracle import load_fp32
 
 MERGES = ["Ġ t", "h e", "Ġt he", "i n"]
@@ -26,13 +25,6 @@ CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-NAMES = {
-    "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
-    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
-    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-}  # fmt: skip
 
 
 @dataclass
@@ -60,37 +52,6 @@ VARIANTS = [
     Variant("llama-biases.gguf", "llama-biases", Type.Q8_0),
     Variant("llama-llama3.gguf", "llama-llama3", Type.Q8_0),
 ]  # fmt: skip
-
-
-def gguf_name(hf_name: str) -> str:
-    stem, suffix = hf_name.rsplit(".", 1)
-    if stem in NAMES:
-        return f"{NAMES[stem]}.{suffix}"
-    _, _, layer, part = stem.split(".", 3)
-    return f"blk.{layer}.{NAMES[part]}.{suffix}"
-
-
-def permuted_heads(hf_name: str, config) -> int:
-    """How many heads the rows of a permuted tensor make; 0 for a tensor that is not permuted."""
-    if config.model_type != "llama":
-        return 0
-    if ".q_proj." in hf_name:
-        return config.num_attention_heads
-    return config.num_key_value_heads if ".k_proj." in hf_name else 0
-
-
-def permute(rows: np.ndarray, n_heads: int) -> np.ndarray:
-    """Halves of a head (i, i + head_dim/2) become neighbours (2i, 2i + 1)."""
-    return rows.reshape(n_heads, 2, -1, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
-
-
-def unpermute(rows: np.ndarray, n_heads: int) -> np.ndarray:
-    return rows.reshape(n_heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
-
-
-def tensors_of(model) -> dict[str, torch.Tensor]:
-    """Parameters by name, the tied head left out."""
-    return {name: parameter.data for name, parameter in model.named_parameters()}
 
 
 def byte_tokens() -> list[str]:
@@ -171,16 +132,3 @@ def write(path: Path, folder: Path, variant: Variant) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def load_weights(model, path: Path) -> None:
-    """Puts the dequantised tensors of a GGUF file into a model of transformers."""
-    tensors = {t.name: t for t in GGUFReader(path).tensors}
-    for hf_name, parameter in tensors_of(model).items():
-        tensor = tensors.pop(gguf_name(hf_name))
-        values = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
-        if n_heads := permuted_heads(hf_name, model.config):
-            values = unpermute(values, n_heads)
-        parameter.copy_(torch.from_numpy(values.copy()).reshape(parameter.shape))
-    if tensors.keys() - {"rope_freqs.weight"}:
-        raise SystemExit(f"{path}: tensors left over: {sorted(tensors)}")

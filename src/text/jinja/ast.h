@@ -103,7 +103,8 @@ struct CallExpr : Expr {
 
 // Filters and tests. A null function is one that neither Jinja nor we know, an error where it is called.
 struct FilterExpr : Expr {
-  FilterExpr(int at, ExprPtr in, std::string x) : Expr(ExprKind::kFilter, at), input(std::move(in)), name(std::move(x)) {}
+  FilterExpr(int at, ExprPtr in, std::string x)
+      : Expr(ExprKind::kFilter, at), input(std::move(in)), name(std::move(x)) {}
   ExprPtr input;  // null: the text of the block around
   std::string name;
   FilterFunction function = nullptr;
@@ -111,7 +112,8 @@ struct FilterExpr : Expr {
 };
 
 struct TestExpr : Expr {
-  TestExpr(int at, ExprPtr in, std::string x) : Expr(ExprKind::kTest, at), input(std::move(in)), name(std::move(x)) {}
+  TestExpr(int at, ExprPtr in, std::string x)
+      : Expr(ExprKind::kTest, at), input(std::move(in)), name(std::move(x)) {}
   ExprPtr input;
   std::string name;
   TestFunction function = nullptr;
@@ -243,7 +245,8 @@ struct PrintStmt : Stmt {
 };
 
 struct SetStmt : Stmt {
-  SetStmt(int at, ExprPtr to, ExprPtr x) : Stmt(StmtKind::kSet, at), target(std::move(to)), value(std::move(x)) {}
+  SetStmt(int at, ExprPtr to, ExprPtr x)
+      : Stmt(StmtKind::kSet, at), target(std::move(to)), value(std::move(x)) {}
   ExprPtr target;
   ExprPtr value;
 };

@@ -95,7 +95,8 @@ constexpr Method kDictMethods[] = {{"items", dict_items},
                                    {"keys", dict_keys},
                                    {"values", dict_values},
                                    {"copy", copy_value}};
-constexpr Method kListMethods[] = {{"index", sequence_index}, {"count", sequence_count}, {"copy", copy_value}};
+constexpr Method kListMethods[] = {
+    {"index", sequence_index}, {"count", sequence_count}, {"copy", copy_value}};
 constexpr Method kTupleMethods[] = {{"index", sequence_index}, {"count", sequence_count}};
 constexpr Method kFloatMethods[] = {{"is_integer", float_is_integer}};
 
@@ -109,7 +110,8 @@ MethodFunction find_in(const Method (&methods)[N], std::string_view name) {
 
 // Methods that would change a value: the sandbox hides them.
 bool is_mutating(Type type, std::string_view name) {
-  constexpr std::string_view kList[] = {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
+  constexpr std::string_view kList[] = {"append", "clear", "pop",    "reverse",
+                                        "insert", "sort",  "extend", "remove"};
   constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
   if (type == Type::kList) return std::find(std::begin(kList), std::end(kList), name) != std::end(kList);
   if (type == Type::kDict) return std::find(std::begin(kDict), std::end(kDict), name) != std::end(kDict);
@@ -146,7 +148,9 @@ Value unsafe(const Value& value, std::string_view name) {
       fmt::format("access to attribute '{}' of '{}' object is unsafe.", name, type_name(value)));
 }
 
-bool is_dunder(std::string_view name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
+bool is_dunder(std::string_view name) {
+  return name.size() > 4 && name.starts_with("__") && name.ends_with("__");
+}
 
 }  // namespace
 

@@ -152,7 +152,8 @@ Runtime::Signal Runtime::run_stmt(const Stmt& stmt, Frame& frame) {
       return run_with(static_cast<const WithStmt&>(stmt), frame);
     case StmtKind::kMacro: {
       const auto& macro = static_cast<const MacroStmt&>(stmt);
-      assign(*macro.target, Value::object(Type::kNative, std::make_shared<MacroObject>(macro.function, frame)), frame);
+      assign(*macro.target,
+             Value::object(Type::kNative, std::make_shared<MacroObject>(macro.function, frame)), frame);
       break;
     }
     case StmtKind::kCallBlock:
@@ -186,7 +187,8 @@ Runtime::Signal Runtime::run_for(const ForStmt& stmt, Frame& frame) {
   return Signal::kNone;
 }
 
-std::string Runtime::run_recursive_loop(const ForStmt& stmt, const Value& iterable, Frame& closure, int64_t depth0) {
+std::string Runtime::run_recursive_loop(const ForStmt& stmt, const Value& iterable, Frame& closure,
+                                        int64_t depth0) {
   const int line = line_;
   Capture capture(*this);
   Frame& frame = new_frame(&closure, stmt.slot_count);
@@ -247,7 +249,8 @@ Runtime::Signal Runtime::run_set_block(const SetBlockStmt& stmt, Frame& frame) {
 
 Runtime::Signal Runtime::run_with(const WithStmt& stmt, Frame& frame) {
   enter(stmt.scope, frame);
-  for (size_t i = 0; i < stmt.targets.size(); ++i) assign(*stmt.targets[i], eval(*stmt.values[i], frame), frame);
+  for (size_t i = 0; i < stmt.targets.size(); ++i)
+    assign(*stmt.targets[i], eval(*stmt.values[i], frame), frame);
   const Signal signal = run_body(stmt.body, frame);
   leave(stmt.scope, frame);
   return signal;
@@ -288,7 +291,8 @@ std::string Runtime::run_function(const Function& function, Frame& closure, Valu
   }
   if (function.caller_slot >= 0) frame.slots[static_cast<size_t>(function.caller_slot)] = std::move(caller);
   if (function.kwargs_slot >= 0) frame.slots[static_cast<size_t>(function.kwargs_slot)] = std::move(kwargs);
-  if (function.varargs_slot >= 0) frame.slots[static_cast<size_t>(function.varargs_slot)] = std::move(varargs);
+  if (function.varargs_slot >= 0)
+    frame.slots[static_cast<size_t>(function.varargs_slot)] = std::move(varargs);
   Capture capture(*this);
   enter(function.scope, frame);
   for (const Function::Parameter& parameter : function.parameters) {
@@ -308,7 +312,8 @@ void Runtime::check_namespaces(const Expr& target, Frame& frame) {
     for (const ExprPtr& item : static_cast<const ItemsExpr&>(target).items) check_namespaces(*item, frame);
   } else if (target.kind == ExprKind::kNamespaceRef) {
     const auto& ref = static_cast<const NamespaceRefExpr&>(target);
-    if (!at(ref.slot, frame).is(Type::kNamespace)) throw TemplateError("cannot assign attribute on non-namespace object");
+    if (!at(ref.slot, frame).is(Type::kNamespace))
+      throw TemplateError("cannot assign attribute on non-namespace object");
   }
 }
 
@@ -320,7 +325,8 @@ void Runtime::assign(const Expr& target, Value value, Frame& frame) {
     case ExprKind::kNamespaceRef: {
       const auto& ref = static_cast<const NamespaceRefExpr&>(target);
       if (ref.name.starts_with('_')) {
-        throw TemplateError("names of namespace attributes must not begin with an underscore: '" + ref.name + "'");
+        throw TemplateError("names of namespace attributes must not begin with an underscore: '" + ref.name +
+                            "'");
       }
       const Value ns = at(ref.slot, frame);
       if (!ns.is(Type::kNamespace)) throw TemplateError("cannot assign attribute on non-namespace object");
@@ -331,7 +337,8 @@ void Runtime::assign(const Expr& target, Value value, Frame& frame) {
       break;
   }
   const Exprs& targets = static_cast<const ItemsExpr&>(target).items;
-  if (!is_iterable(value)) throw TemplateError(std::string("cannot unpack non-iterable ") + type_name(value) + " object");
+  if (!is_iterable(value))
+    throw TemplateError(std::string("cannot unpack non-iterable ") + type_name(value) + " object");
   Values values = to_values(budget_, value);
   if (values.size() != targets.size()) {
     throw TemplateError("expected " + std::to_string(targets.size()) + " values to unpack, got " +

@@ -47,7 +47,8 @@ Value make_range(Runtime&, Args args) {
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   if (step > 0 ? start < stop : stop < start) count = (high - low - 1) / stride + 1;
   if (count > kMaxRange) throw TemplateError("range too big: more than 100000 items");
-  return Value::object(Type::kRange, std::make_shared<RangeObject>(start, step, static_cast<int64_t>(count)));
+  return Value::object(Type::kRange,
+                       std::make_shared<RangeObject>(start, stop, step, static_cast<int64_t>(count)));
 }
 
 // dict(mapping or pairs, **more).
@@ -70,14 +71,18 @@ std::shared_ptr<DictObject> build_dict(Runtime& runtime, Args& args) {
   return dict;
 }
 
-Value make_dict(Runtime& runtime, Args args) { return Value::dict(build_dict(runtime, args)); }
+Value make_dict(Runtime& runtime, Args args) {
+  return Value::dict(build_dict(runtime, args));
+}
 
 Value make_namespace(Runtime& runtime, Args args) {
   std::vector<std::pair<std::string, Value>> attributes;
-  for (const auto& [key, value] : build_dict(runtime, args)->entries) {
+  const auto dict = build_dict(runtime, args);
+  for (const auto& [key, value] : dict->entries) {
     if (!key.is_string()) continue;  // nothing can read it
     if (key.text().starts_with('_')) {
-      throw TemplateError("names of namespace attributes must not begin with an underscore: '" + key.text() + "'");
+      throw TemplateError("names of namespace attributes must not begin with an underscore: '" + key.text() +
+                          "'");
     }
     attributes.emplace_back(key.text(), value);
   }
@@ -194,8 +199,8 @@ struct Entry {
 };
 
 constexpr Entry kGlobals[] = {
-    {"range", make_range},   {"dict", make_dict},     {"namespace", make_namespace},
-    {"cycler", make_cycler}, {"joiner", make_joiner}, {"raise_exception", raise_exception},
+    {"range", make_range},          {"dict", make_dict},     {"namespace", make_namespace},
+    {"cycler", make_cycler},        {"joiner", make_joiner}, {"raise_exception", raise_exception},
     {"strftime_now", strftime_now},
 };
 
@@ -210,6 +215,8 @@ Value make_global(std::string_view name) {
   return {};
 }
 
-bool is_unsupported_global(std::string_view name) { return name == "lipsum"; }
+bool is_unsupported_global(std::string_view name) {
+  return name == "lipsum";
+}
 
 }  // namespace qwick::jinja

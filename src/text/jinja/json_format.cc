@@ -149,8 +149,9 @@ void JsonWriter::write_dict(const DictObject& dict, size_t level) {
   std::vector<const std::pair<Value, Value>*> entries;
   for (const auto& entry : dict.entries) entries.push_back(&entry);
   if (style_.sort_keys) {
-    std::stable_sort(entries.begin(), entries.end(),
-                     [&](const auto* a, const auto* b) { return less(runtime_.budget(), a->first, b->first); });
+    std::stable_sort(entries.begin(), entries.end(), [&](const auto* a, const auto* b) {
+      return less(runtime_.budget(), a->first, b->first);
+    });
   }
   out_ += '{';
   bool first = true;
@@ -201,7 +202,7 @@ std::string to_json(Runtime& runtime, const Value& value, Args args) {
   style.sort_keys = truth(sort_keys);
   if (!indent.is_missing() && !indent.is_none()) {
     style.indented = true;
-    style.item_separator = ",";
+    style.item_separator = ',';
     if (indent.is_string()) {
       style.indent = indent.text();
     } else {

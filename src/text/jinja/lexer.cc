@@ -30,7 +30,8 @@ std::string normalize_newlines(std::string_view source) {
 
 class Lexer {
  public:
-  Lexer(std::string_view source, const std::string& name) : source_(normalize_newlines(source)), name_(name) {}
+  Lexer(std::string_view source, const std::string& name)
+      : source_(normalize_newlines(source)), name_(name) {}
 
   std::vector<Token> run() {
     while (pos_ < source_.size()) lex_text();
@@ -200,7 +201,8 @@ void Lexer::lex_raw() {
 void Lexer::lex_comment() {
   const size_t end = source_.find("#}", pos_);
   if (end == std::string::npos) fail_here("missing end of comment tag");
-  const char sign = end > pos_ && (source_[end - 1] == '-' || source_[end - 1] == '+') ? source_[end - 1] : ' ';
+  const char sign =
+      end > pos_ && (source_[end - 1] == '-' || source_[end - 1] == '+') ? source_[end - 1] : ' ';
   advance(end + 2 - pos_);
   after_tag(sign, true);
   line_starting_ = source_[pos_ - 1] == '\n';
@@ -249,10 +251,18 @@ size_t scan_digits(std::string_view text, size_t pos, bool (*is_base_digit)(char
   return pos;
 }
 
-bool is_binary(char c) { return c == '0' || c == '1'; }
-bool is_octal(char c) { return c >= '0' && c <= '7'; }
-bool is_ten(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_ten(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_binary(char c) {
+  return c == '0' || c == '1';
+}
+bool is_octal(char c) {
+  return c >= '0' && c <= '7';
+}
+bool is_ten(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+  return is_ten(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 // The size of a float at the start, or 0: digits with a fraction, an exponent, or both.
 size_t float_size(std::string_view text) {
@@ -291,7 +301,8 @@ bool Lexer::lex_number() {
     prefixed('o', is_octal, 8);
     prefixed('x', is_hex, 16);
     if (size == 0) {
-      size = text[0] == '0' ? scan_digits(text, 1, [](char c) { return c == '0'; }) : scan_digits(text, 0, is_ten);
+      size = text[0] == '0' ? scan_digits(text, 1, [](char c) { return c == '0'; })
+                            : scan_digits(text, 0, is_ten);
     }
   }
   std::string digits(text.substr(0, size));
@@ -312,7 +323,8 @@ void Lexer::lex_string() {
   const char quote = source_[pos_];
   size_t end = pos_ + 1;
   while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
-  if (end >= source_.size()) fail_here(std::string("unexpected char ") + quote + ": a string that doesn't end");
+  if (end >= source_.size())
+    fail_here(std::string("unexpected char ") + quote + ": a string that doesn't end");
   add(TokenKind::kString, unescape(std::string_view(source_).substr(pos_ + 1, end - pos_ - 1)));
   advance(end + 1 - pos_);
 }

@@ -11,7 +11,8 @@ namespace {
 // loop.cycle and loop.changed.
 class LoopMethod final : public NativeObject {
  public:
-  LoopMethod(const Value& loop, bool is_cycle) : NativeObject(loop.depth() + 1), loop_(loop), is_cycle_(is_cycle) {}
+  LoopMethod(const Value& loop, bool is_cycle)
+      : NativeObject(loop.depth() + 1), loop_(loop), is_cycle_(is_cycle) {}
   Value call(Runtime& runtime, Args args) override {
     auto& loop = static_cast<LoopObject&>(loop_.native());
     if (!args.keyword.empty()) throw TemplateError("loop methods take no keyword arguments");
@@ -71,7 +72,8 @@ int64_t LoopObject::length(Runtime& runtime) {
 }
 
 Value LoopObject::call(Runtime& runtime, Args args) {
-  if (!stmt_.recursive) throw TemplateError("the loop must have the 'recursive' marker to be called recursively");
+  if (!stmt_.recursive)
+    throw TemplateError("the loop must have the 'recursive' marker to be called recursively");
   auto [iterable] = bind<1>("loop", args, {"iterable"}, 1);
   return runtime.make_string(runtime.run_recursive_loop(stmt_, iterable, closure_, depth0_ + 1));
 }
@@ -102,7 +104,8 @@ Value LoopObject::attribute(Runtime& runtime, const Value& self, std::string_vie
   if (name == "cycle" || name == "changed") {
     return Value::object(Type::kNative, std::make_shared<LoopMethod>(self, name == "cycle"));
   }
-  if (name == "nextitem") return peek().is_missing() ? Value::undefined_hint("there is no next item") : peek();
+  if (name == "nextitem")
+    return peek().is_missing() ? Value::undefined_hint("there is no next item") : peek();
   return {};
 }
 

@@ -11,8 +11,8 @@ namespace qwick::jinja {
 
 class LoopObject final : public NativeObject {
  public:
-  LoopObject(const Value& iterable, std::shared_ptr<IteratorObject> iterator, const ForStmt& stmt, Frame& closure,
-             int64_t depth0);
+  LoopObject(const Value& iterable, std::shared_ptr<IteratorObject> iterator, const ForStmt& stmt,
+             Frame& closure, int64_t depth0);
   bool advance(Value& item);  // to the next item; false at the end
   void finish();              // the loop is over, whoever still holds this
 
@@ -45,7 +45,11 @@ class LoopObject final : public NativeObject {
 class LoopFilter final : public IteratorObject {
  public:
   LoopFilter(Runtime& runtime, const ForStmt& stmt, Frame& frame, std::shared_ptr<IteratorObject> source)
-      : IteratorObject(source->depth + 1), runtime_(runtime), stmt_(stmt), frame_(frame), source_(std::move(source)) {}
+      : IteratorObject(source->depth + 1),
+        runtime_(runtime),
+        stmt_(stmt),
+        frame_(frame),
+        source_(std::move(source)) {}
   bool next(Value& out) override;
 
  private:

@@ -10,7 +10,8 @@ namespace {
 
 // Takes a keyword argument out; missing where there is none.
 Value take(Args& args, std::string_view name) {
-  const auto it = std::find_if(args.keyword.begin(), args.keyword.end(), [&](const auto& x) { return x.first == name; });
+  const auto it =
+      std::find_if(args.keyword.begin(), args.keyword.end(), [&](const auto& x) { return x.first == name; });
   if (it == args.keyword.end()) return {};
   Value value = std::move(it->second);
   args.keyword.erase(it);
@@ -40,16 +41,19 @@ Value MacroObject::call(Runtime& runtime, Args args) {
     for (auto& [name, value] : args.keyword) dict->set(Value::string(name), std::move(value));
     kwargs = Value::dict(std::move(dict));
   } else if (!args.keyword.empty()) {
-    throw TemplateError("macro '" + function_.name + "' takes no keyword argument '" + args.keyword.front().first + "'");
+    throw TemplateError("macro '" + function_.name + "' takes no keyword argument '" +
+                        args.keyword.front().first + "'");
   }
   Value varargs;
   if (function_.varargs_slot >= 0) {
-    varargs = Value::tuple(Values(args.positional.begin() + static_cast<std::ptrdiff_t>(given), args.positional.end()));
+    varargs = Value::tuple(
+        Values(args.positional.begin() + static_cast<std::ptrdiff_t>(given), args.positional.end()));
   } else if (args.positional.size() > count) {
-    throw TemplateError("macro '" + function_.name + "' takes not more than " + std::to_string(count) + " argument(s)");
+    throw TemplateError("macro '" + function_.name + "' takes not more than " + std::to_string(count) +
+                        " argument(s)");
   }
-  return runtime.make_string(runtime.run_function(function_, closure_, std::move(arguments), std::move(caller),
-                                                  std::move(kwargs), std::move(varargs)));
+  return runtime.make_string(runtime.run_function(function_, closure_, std::move(arguments),
+                                                  std::move(caller), std::move(kwargs), std::move(varargs)));
 }
 
 Value MacroObject::attribute(Runtime&, const Value&, std::string_view name) {
@@ -59,7 +63,8 @@ Value MacroObject::attribute(Runtime&, const Value&, std::string_view name) {
   if (name == "caller") return Value::boolean(function_.caller_slot >= 0);
   if (name != "arguments") return {};
   Values names;
-  for (const Function::Parameter& parameter : function_.parameters) names.push_back(Value::string(parameter.name));
+  for (const Function::Parameter& parameter : function_.parameters)
+    names.push_back(Value::string(parameter.name));
   return Value::tuple(std::move(names));
 }
 

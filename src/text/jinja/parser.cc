@@ -42,7 +42,8 @@ Body Parser::parse_body(std::initializer_list<std::string_view> ends) {
         break;
       case TokenKind::kTagBegin:
         next();
-        if (current().kind == TokenKind::kName && std::find(ends.begin(), ends.end(), current().text) != ends.end()) {
+        if (current().kind == TokenKind::kName &&
+            std::find(ends.begin(), ends.end(), current().text) != ends.end()) {
           return body;
         }
         if (is_name("print")) {
@@ -56,7 +57,8 @@ Body Parser::parse_body(std::initializer_list<std::string_view> ends) {
         fail_unexpected();
     }
   }
-  if (ends.size() > 0) fail_at(current().line, "unexpected end of template, expected " + std::string(*(ends.end() - 1)));
+  if (ends.size() > 0)
+    fail_at(current().line, "unexpected end of template, expected " + std::string(*(ends.end() - 1)));
   return body;
 }
 

@@ -1,11 +1,13 @@
 // Tokens to the syntax tree, by Jinja's grammar with the tags that transformers adds (generation,
 // break, continue). Tags that would read other templates are refused. Expressions are parsed by the
-// base class (expression_parser.cc), statements by the derived one (parser.cc).
+// base class (expression_parser.cc, primary_parser.cc), statements by the derived one (parser.cc).
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/jinja/ast.h"
@@ -15,14 +17,19 @@ namespace qwick::jinja {
 
 class ExpressionParser {
  public:
-  ExpressionParser(std::vector<Token> tokens, const std::string& name) : tokens_(std::move(tokens)), name_(name) {}
+  ExpressionParser(std::vector<Token> tokens, const std::string& name)
+      : tokens_(std::move(tokens)), name_(name) {}
 
  protected:
   const Token& current() const { return tokens_[position_]; }
   const Token& ahead() const { return tokens_[std::min(position_ + 1, tokens_.size() - 1)]; }
   Token next();
-  bool is_name(std::string_view name) const { return current().kind == TokenKind::kName && current().text == name; }
-  bool is_operator(std::string_view op) const { return current().kind == TokenKind::kOperator && current().text == op; }
+  bool is_name(std::string_view name) const {
+    return current().kind == TokenKind::kName && current().text == name;
+  }
+  bool is_operator(std::string_view op) const {
+    return current().kind == TokenKind::kOperator && current().text == op;
+  }
   bool skip_name(std::string_view name);
   bool skip_operator(std::string_view op);
   std::string expect_name();
@@ -34,7 +41,8 @@ class ExpressionParser {
 
   ExprPtr parse_expression(bool with_condition = true);
   // Several expressions with commas between them are a tuple. `end_name` ends it as a closing bracket does.
-  ExprPtr parse_tuple(bool with_condition = true, std::string_view end_name = {}, bool in_parentheses = false);
+  ExprPtr parse_tuple(bool with_condition = true, std::string_view end_name = {},
+                      bool in_parentheses = false);
   // A name, a tuple of targets or, for `set`, a namespace attribute.
   ExprPtr parse_target(bool with_namespace, std::string_view end_name = {});
   ExprPtr parse_filters(ExprPtr input, bool first_without_bar);

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "text/jinja/operators.h"
 #include "text/jinja/unicode.h"
@@ -10,93 +11,120 @@
 namespace qwick::jinja {
 namespace {
 
-void append_repr(Budget& budget, std::string& out, const Value& value);
+// Namespaces can contain each other in a circle; nothing else can.
+constexpr int kMaxNamespaces = 20;
 
-void append_items(Budget& budget, std::string& out, const Values& items) {
+class ReprWriter {
+ public:
+  explicit ReprWriter(Budget& budget) : budget_(budget) {}
+  void write(const Value& value);
+  std::string take() { return std::move(out_); }
+
+ private:
+  void write_items(const Values& items);
+  void write_dict(const DictObject& dict);
+  void write_namespace(const NamespaceObject& ns);
+  std::string scalar(const Value& value) const;
+
+  Budget& budget_;
+  std::string out_;
+  int namespaces_ = 0;
+};
+
+void ReprWriter::write_items(const Values& items) {
   bool first = true;
   for (const Value& item : items) {
-    if (!first) out += ", ";
+    if (!first) out_ += ", ";
     first = false;
-    append_repr(budget, out, item);
+    write(item);
   }
 }
 
-void append_dict(Budget& budget, std::string& out, const DictObject& dict) {
-  out += '{';
+void ReprWriter::write_dict(const DictObject& dict) {
+  out_ += '{';
   bool first = true;
   for (const auto& [key, value] : dict.entries) {
-    if (!first) out += ", ";
+    if (!first) out_ += ", ";
     first = false;
-    append_repr(budget, out, key);
-    out += ": ";
-    append_repr(budget, out, value);
+    write(key);
+    out_ += ": ";
+    write(value);
   }
-  out += '}';
+  out_ += '}';
+}
+
+void ReprWriter::write_namespace(const NamespaceObject& ns) {
+  if (++namespaces_ > kMaxNamespaces) throw TemplateError("namespaces nested too deeply");
+  out_ += "<Namespace {";
+  bool first = true;
+  for (const auto& [name, value] : ns.attributes) {
+    if (!first) out_ += ", ";
+    first = false;
+    out_ += repr_string(name) + ": ";
+    write(value);
+  }
+  out_ += "}>";
+  --namespaces_;
 }
 
 std::string range_repr(const RangeObject& range) {
-  const int64_t stop = range.start + range.step * range.count;
-  if (range.step == 1) return fmt::format("range({}, {})", range.start, stop);
-  return fmt::format("range({}, {}, {})", range.start, stop, range.step);
+  if (range.step == 1) return fmt::format("range({}, {})", range.start, range.stop);
+  return fmt::format("range({}, {}, {})", range.start, range.stop, range.step);
 }
 
-void append_repr(Budget& budget, std::string& out, const Value& value) {
-  budget.step();
-  const size_t before = out.size();
+std::string ReprWriter::scalar(const Value& value) const {
   switch (value.type()) {
-    case Type::kMissing:
-    case Type::kUndefined:
-      out += "Undefined";
-      break;
     case Type::kNone:
-      out += "None";
-      break;
+      return "None";
     case Type::kBool:
-      out += value.as_int() != 0 ? "True" : "False";
-      break;
+      return value.as_int() != 0 ? "True" : "False";
     case Type::kInt:
-      out += fmt::format("{}", value.as_int());
-      break;
+      return fmt::format("{}", value.as_int());
     case Type::kFloat:
-      out += format_double(value.as_double());
-      break;
+      return format_double(value.as_double());
     case Type::kString: {
-      const std::string quoted = repr_string(value.text());
-      out += value.string_object().markup ? "Markup(" + quoted + ")" : quoted;
-      break;
+      std::string quoted = repr_string(value.text());
+      return value.string_object().markup ? fmt::format("Markup({})", quoted) : quoted;
     }
+    case Type::kRange:
+      return range_repr(value.range());
+    case Type::kIterator:
+      return "<generator object>";
+    case Type::kNative:
+      return value.native().repr();
+    default:
+      return "Undefined";
+  }
+}
+
+void ReprWriter::write(const Value& value) {
+  budget_.step();
+  switch (value.type()) {
     case Type::kList:
-      out += '[';
-      append_items(budget, out, value.items());
-      out += ']';
+      out_ += '[';
+      write_items(value.items());
+      out_ += ']';
       return;
     case Type::kTuple:
-      out += '(';
-      append_items(budget, out, value.items());
-      out += value.items().size() == 1 ? ",)" : ")";
+      out_ += '(';
+      write_items(value.items());
+      out_ += value.items().size() == 1 ? ",)" : ")";
       return;
     case Type::kDict:
-      append_dict(budget, out, value.dict());
-      return;
-    case Type::kRange:
-      out += range_repr(value.range());
-      break;
+      return write_dict(value.dict());
     case Type::kView:
-      out += fmt::format("{}([", type_name(value));
-      append_items(budget, out, value.view().items);
-      out += "])";
+      out_ += fmt::format("{}([", type_name(value));
+      write_items(value.view().items);
+      out_ += "])";
       return;
-    case Type::kIterator:
-      out += "<generator object>";
-      break;
     case Type::kNamespace:
-      out += "<Namespace>";
-      break;
-    case Type::kNative:
-      out += value.native().repr();
-      break;
+      return write_namespace(value.ns());
+    default: {
+      const std::string text = scalar(value);
+      budget_.bytes(text.size());
+      out_ += text;
+    }
   }
-  budget.bytes(out.size() - before);
 }
 
 }  // namespace
@@ -134,7 +162,8 @@ std::string format_double(double x) {
 }
 
 std::string repr_string(std::string_view text) {
-  const bool double_quotes = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
+  const bool double_quotes =
+      text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;
   const char quote = double_quotes ? '"' : '\'';
   std::string out(1, quote);
   for (size_t pos = 0; pos < text.size();) {
@@ -165,9 +194,9 @@ std::string repr_string(std::string_view text) {
 }
 
 std::string repr(Budget& budget, const Value& value) {
-  std::string out;
-  append_repr(budget, out, value);
-  return out;
+  ReprWriter writer(budget);
+  writer.write(value);
+  return writer.take();
 }
 
 std::string to_text(Budget& budget, const Value& value) {

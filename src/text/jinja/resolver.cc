@@ -2,122 +2,16 @@
 // object is one of its frames, a Function what it makes one Python function of.
 #include "text/jinja/resolver.h"
 
-#include <functional>
-#include <map>
 #include <set>
-#include <vector>
+#include <string>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "text/jinja/symbols.h"
 #include "text/jinja/walk.h"
 
 namespace qwick::jinja {
 namespace {
-
-// One function under compilation: its places, and the function around it.
-struct FunctionBuilder {
-  // Names of one nesting level share a place, as they share a Python variable in Jinja.
-  int slot(const std::string& key) {
-    const auto [it, added] = slots.emplace(key, static_cast<int>(slots.size()));
-    return it->second;
-  }
-  int count() const { return static_cast<int>(slots.size()); }
-
-  int depth = 0;
-  std::map<std::string, int> slots;
-};
-
-struct Ref {
-  const FunctionBuilder* function = nullptr;
-  int slot = -1;
-};
-
-using LoadFrom = Scope::Load::From;
-
-class Symbols {
- public:
-  Symbols(const Symbols* parent, FunctionBuilder& function, std::string tag = {})
-      : parent_(parent), function_(&function), level_(parent == nullptr ? 0 : parent->level_ + 1), tag_(std::move(tag)) {}
-
-  const Ref* find(const std::string& name) const {
-    if (const auto it = refs_.find(name); it != refs_.end()) return &it->second;
-    return parent_ == nullptr ? nullptr : parent_->find(name);
-  }
-
-  int declare_parameter(const std::string& name) {
-    stores_.insert(name);
-    return define(name, {LoadFrom::kParameter, {}, {}});
-  }
-
-  void load(const std::string& name) {
-    if (find(name) == nullptr) define(name, {LoadFrom::kContext, name, {}});
-  }
-
-  void store(const std::string& name) {
-    stores_.insert(name);
-    if (refs_.contains(name)) return;
-    const Ref* outer = parent_ == nullptr ? nullptr : parent_->find(name);
-    if (outer != nullptr) {
-      define(name, {LoadFrom::kOuter, {}, *outer});
-    } else {
-      define(name, {LoadFrom::kNothing, {}, {}});
-    }
-  }
-
-  // After an if: a name that only some branches set has its value from outside in the others.
-  void merge(const std::vector<Symbols>& branches) {
-    std::set<std::string> stored;
-    for (const Symbols& branch : branches) stored.insert(branch.stores_.begin(), branch.stores_.end());
-    for (const std::string& name : stores_) stored.erase(name);
-    for (const Symbols& branch : branches) {
-      for (const auto& [name, ref] : branch.refs_) refs_[name] = ref;
-      for (const auto& [slot, source] : branch.loads_) loads_[slot] = source;
-      stores_.insert(branch.stores_.begin(), branch.stores_.end());
-    }
-    for (const std::string& name : stored) {
-      const Ref* outer = parent_ == nullptr ? nullptr : parent_->find(name);
-      const int slot = find(name)->slot;
-      loads_[slot] = outer != nullptr ? Source{LoadFrom::kOuter, {}, *outer} : Source{LoadFrom::kContext, name, {}};
-    }
-  }
-
-  Slot place(const Ref& ref) const { return {function_->depth - ref.function->depth, ref.slot}; }
-
-  Scope scope() const {
-    Scope scope;
-    for (const auto& [slot, source] : loads_) {
-      Scope::Load load;
-      load.slot = slot;
-      load.from = source.from;
-      load.name = source.name;
-      if (source.from == LoadFrom::kOuter) load.outer = place(source.outer);
-      scope.loads.push_back(std::move(load));
-    }
-    return scope;
-  }
-
- private:
-  struct Source {
-    LoadFrom from;
-    std::string name;
-    Ref outer;
-  };
-
-  int define(const std::string& name, Source source) {
-    const int slot = function_->slot(tag_ + std::to_string(level_) + "." + name);
-    refs_[name] = {function_, slot};
-    loads_[slot] = std::move(source);
-    return slot;
-  }
-
-  const Symbols* parent_;
-  FunctionBuilder* function_;
-  int level_;
-  std::string tag_;
-  std::map<std::string, Ref> refs_;
-  std::map<int, Source> loads_;
-  std::set<std::string> stores_;
-};
 
 class Resolver {
  public:
@@ -228,7 +122,8 @@ void Resolver::collect(Symbols& symbols, const Stmt& stmt) const {
       collect_loads(symbols, static_cast<const ForStmt&>(stmt).iterable.get());
       break;
     case StmtKind::kWith:
-      for (const ExprPtr& value : static_cast<const WithStmt&>(stmt).values) collect_loads(symbols, value.get());
+      for (const ExprPtr& value : static_cast<const WithStmt&>(stmt).values)
+        collect_loads(symbols, value.get());
       break;
     case StmtKind::kMacro:
       symbols.store(static_cast<const MacroStmt&>(stmt).function.name);
@@ -325,7 +220,8 @@ void Resolver::resolve_stmt(Stmt& stmt, Symbols& symbols, FunctionBuilder& funct
     case StmtKind::kBreak:
     case StmtKind::kContinue:
       if (!position.in_loop) {
-        refuse(stmt.line, stmt.kind == StmtKind::kBreak ? "'break' outside of a loop" : "'continue' outside of a loop");
+        refuse(stmt.line,
+               stmt.kind == StmtKind::kBreak ? "'break' outside of a loop" : "'continue' outside of a loop");
       }
       break;
   }
@@ -370,13 +266,16 @@ void Resolver::resolve_for(ForStmt& stmt, Symbols& symbols, FunctionBuilder& fun
   stmt.slot_count = own.count();
 }
 
-void Resolver::resolve_function(Function& inner, Symbols& symbols, const FunctionBuilder& function, int line) {
+void Resolver::resolve_function(Function& inner, Symbols& symbols, const FunctionBuilder& function,
+                                int line) {
   FunctionBuilder builder;
   builder.depth = function.depth + 1;
   Symbols own(&symbols, builder);
   const auto analyze = [&] {
-    for (Function::Parameter& parameter : inner.parameters) parameter.slot = own.declare_parameter(parameter.name);
-    for (const Function::Parameter& parameter : inner.parameters) collect_loads(own, parameter.fallback.get());
+    for (Function::Parameter& parameter : inner.parameters)
+      parameter.slot = own.declare_parameter(parameter.name);
+    for (const Function::Parameter& parameter : inner.parameters)
+      collect_loads(own, parameter.fallback.get());
     collect(own, inner.body);
   };
   analyze();
@@ -390,9 +289,12 @@ void Resolver::resolve_function(Function& inner, Symbols& symbols, const Functio
       refuse(line, "the special parameter 'caller' must be omitted or have a default");
     }
   }
-  if (used.contains("caller") && !given.contains("caller")) inner.caller_slot = own.declare_parameter("caller");
-  if (used.contains("kwargs") && !given.contains("kwargs")) inner.kwargs_slot = own.declare_parameter("kwargs");
-  if (used.contains("varargs") && !given.contains("varargs")) inner.varargs_slot = own.declare_parameter("varargs");
+  if (used.contains("caller") && !given.contains("caller"))
+    inner.caller_slot = own.declare_parameter("caller");
+  if (used.contains("kwargs") && !given.contains("kwargs"))
+    inner.kwargs_slot = own.declare_parameter("kwargs");
+  if (used.contains("varargs") && !given.contains("varargs"))
+    inner.varargs_slot = own.declare_parameter("varargs");
 
   for (Function::Parameter& parameter : inner.parameters) {
     if (parameter.fallback) resolve_expr(*parameter.fallback, own, false);
@@ -433,14 +335,14 @@ void Resolver::resolve_expr(Expr& expr, const Symbols& symbols, bool soft) const
 void Resolver::resolve_filter(FilterExpr& filter, bool soft) const {
   filter.function = find_filter(filter.name);
   if (filter.function != nullptr) return;
-  if (is_unsupported_filter(filter.name)) refuse(filter.line, "the filter '" + filter.name + "' is not supported");
+  if (is_unsupported_filter(filter.name))
+    refuse(filter.line, "the filter '" + filter.name + "' is not supported");
   if (!soft) refuse(filter.line, "no filter named '" + filter.name + "'");
 }
 
 void Resolver::resolve_test(TestExpr& test, bool soft) const {
   test.function = find_test(test.name);
   if (test.function != nullptr) return;
-  if (is_unsupported_test(test.name)) refuse(test.line, "the test '" + test.name + "' is not supported");
   if (!soft) refuse(test.line, "no test named '" + test.name + "'");
 }
 
@@ -456,6 +358,8 @@ void Resolver::check_call(const CallExpr& call) const {
 
 }  // namespace
 
-void resolve(Function& root, const std::string& name) { Resolver(name).run(root); }
+void resolve(Function& root, const std::string& name) {
+  Resolver(name).run(root);
+}
 
 }  // namespace qwick::jinja

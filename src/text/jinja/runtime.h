@@ -71,8 +71,8 @@ class Runtime {
   void run_set(const SetStmt& stmt, Frame& frame);
   void run_call_block(const CallBlockStmt& stmt, Frame& frame);
   std::string run_recursive_loop(const ForStmt& stmt, const Value& iterable, Frame& closure, int64_t depth0);
-  std::string run_function(const Function& function, Frame& closure, Values arguments, Value caller, Value kwargs,
-                           Value varargs);
+  std::string run_function(const Function& function, Frame& closure, Values arguments, Value caller,
+                           Value kwargs, Value varargs);
   void write(const Value& value);
   void write(std::string_view text);
   void enter(const Scope& scope, Frame& frame);

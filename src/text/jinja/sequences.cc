@@ -50,7 +50,7 @@ class CharIterator final : public IteratorObject {
     if (pos_ >= text.size()) return false;
     const size_t begin = pos_;
     next_char(text, pos_);
-    out = Value::string(text.substr(begin, pos_ - begin), text_.string_object().markup);
+    out = Value::string(text.substr(begin, pos_ - begin));  // never marked, as in Python
     return true;
   }
 
@@ -82,14 +82,12 @@ class EmptyIterator final : public IteratorObject {
 // Where slice bounds end up in a sequence of `length`, and how many items that selects.
 struct SliceBounds {
   int64_t start;
+  int64_t stop;
   int64_t step;
   int64_t count;
 };
 
 int64_t slice_index(const Value& value, int64_t length, int64_t lowest, int64_t highest) {
-  if (value.is_undefined()) {
-    throw TemplateError("slice indices must be integers or None or have an __index__ method");
-  }
   if (!value.is_integral()) {
     throw TemplateError("slice indices must be integers or None or have an __index__ method");
   }
@@ -102,19 +100,21 @@ SliceBounds slice_bounds(int64_t length, const Value& start, const Value& stop, 
   const auto given = [](const Value& x) { return !x.is_missing() && !x.is_none(); };
   int64_t stride = 1;
   if (given(step)) {
-    stride = slice_index(step, 0, std::numeric_limits<int64_t>::min() + 1, std::numeric_limits<int64_t>::max());
+    stride =
+        slice_index(step, 0, std::numeric_limits<int64_t>::min() + 1, std::numeric_limits<int64_t>::max());
     if (stride < 0) stride = step.as_int() == std::numeric_limits<int64_t>::min() ? stride : step.as_int();
   }
   if (stride == 0) throw TemplateError("slice step cannot be zero");
   const bool forward = stride > 0;
   const int64_t lowest = forward ? 0 : -1;
   const int64_t highest = forward ? length : length - 1;
-  const int64_t begin = given(start) ? slice_index(start, length, lowest, highest) : (forward ? lowest : highest);
+  const int64_t begin =
+      given(start) ? slice_index(start, length, lowest, highest) : (forward ? lowest : highest);
   const int64_t end = given(stop) ? slice_index(stop, length, lowest, highest) : (forward ? highest : lowest);
   int64_t count = 0;
   if (forward && begin < end) count = (end - begin - 1) / stride + 1;
   if (!forward && end < begin) count = (begin - end - 1) / -stride + 1;
-  return {begin, stride, count};
+  return {begin, end, stride, count};
 }
 
 Value slice_string(Budget& budget, const StringObject& text, const SliceBounds& bounds) {
@@ -135,11 +135,13 @@ Value slice_string(Budget& budget, const StringObject& text, const SliceBounds& 
   budget.bytes(text.is_ascii() ? count : bytes.size() + text.length * sizeof(char32_t));
   std::string out;
   if (text.is_ascii()) {
-    for (int64_t i = 0; i < bounds.count; ++i) out.push_back(bytes[static_cast<size_t>(bounds.start + i * bounds.step)]);
+    for (int64_t i = 0; i < bounds.count; ++i)
+      out.push_back(bytes[static_cast<size_t>(bounds.start + i * bounds.step)]);
   } else {
     std::u32string chars;
     for (size_t pos = 0; pos < bytes.size();) chars.push_back(next_char(bytes, pos));
-    for (int64_t i = 0; i < bounds.count; ++i) append_char(out, chars[static_cast<size_t>(bounds.start + i * bounds.step)]);
+    for (int64_t i = 0; i < bounds.count; ++i)
+      append_char(out, chars[static_cast<size_t>(bounds.start + i * bounds.step)]);
   }
   return Value::string(std::move(out), text.markup);
 }
@@ -152,7 +154,8 @@ Value subscript(const Value& value, const Value& index) {
       throw TemplateError(undefined_message(value));
     case Type::kDict: {
       const Type kind = index.type();
-      if (kind == Type::kList || kind == Type::kDict || kind == Type::kView) return {};  // unhashable: TypeError
+      if (kind == Type::kList || kind == Type::kDict || kind == Type::kView)
+        return {};  // unhashable: TypeError
       const Value* found = value.dict().find(index);
       return found == nullptr ? Value() : *found;
     }
@@ -190,8 +193,9 @@ Value slice(Budget& budget, const Value& value, const Value& start, const Value&
     const RangeObject& range = value.range();
     int64_t stride = 0;
     if (__builtin_mul_overflow(range.step, bounds.step, &stride)) stride = range.step;
-    return Value::object(Type::kRange, std::make_shared<RangeObject>(range.start + range.step * bounds.start, stride,
-                                                                     bounds.count));
+    return Value::object(Type::kRange, std::make_shared<RangeObject>(range.start + range.step * bounds.start,
+                                                                     range.start + range.step * bounds.stop,
+                                                                     stride, bounds.count));
   }
   budget.bytes(static_cast<size_t>(bounds.count) * sizeof(Value));
   Values items;

@@ -14,7 +14,9 @@
 namespace qwick::jinja {
 namespace {
 
-utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 bool in_ranges(std::span<const CharRange> ranges, char32_t c) {
   const auto* range = std::lower_bound(ranges.data(), ranges.data() + ranges.size(), c,
@@ -49,7 +51,9 @@ void append_title(std::string& out, char32_t c) {
   }
 }
 
-bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || category(c) == UTF8PROC_CATEGORY_LT; }
+bool is_cased(char32_t c) {
+  return is_lower(c) || is_upper(c) || category(c) == UTF8PROC_CATEGORY_LT;
+}
 
 // Unicode's Case_Ignorable: marks, modifiers, format characters and a few signs inside words.
 bool is_case_ignorable(char32_t c) {
@@ -186,8 +190,8 @@ void append_char(std::string& out, char32_t c) {
 }
 
 size_t count_chars(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 size_t char_offset(std::string_view text, size_t index) {
@@ -201,8 +205,8 @@ size_t char_offset(std::string_view text, size_t index) {
 
 bool is_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-         c == 0x202F || c == 0x205F || c == 0x3000;
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 bool is_line_break(char32_t c) {
@@ -214,17 +218,27 @@ bool is_alpha(char32_t c) {
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
 
-bool is_decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
-bool is_digit(char32_t c) { return is_decimal(c) || in_ranges(kDigits, c); }
+bool is_decimal(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_ND;
+}
+bool is_digit(char32_t c) {
+  return is_decimal(c) || in_ranges(kDigits, c);
+}
 
 bool is_numeric(char32_t c) {
   const auto kind = category(c);
   return (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO) || in_ranges(kNumerals, c);
 }
 
-bool is_lower(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LL || in_ranges(kOtherLower, c); }
-bool is_upper(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LU || in_ranges(kOtherUpper, c); }
-bool is_title(char32_t c) { return category(c) == UTF8PROC_CATEGORY_LT; }
+bool is_lower(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_LL || in_ranges(kOtherLower, c);
+}
+bool is_upper(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_LU || in_ranges(kOtherUpper, c);
+}
+bool is_title(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_LT;
+}
 
 bool is_identifier_start(char32_t c) {
   if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -40,6 +40,8 @@ std::string swap_case(std::string_view text);
 
 std::string_view strip_left(std::string_view text);
 std::string_view strip_right(std::string_view text);
-inline std::string_view strip(std::string_view text) { return strip_left(strip_right(text)); }
+inline std::string_view strip(std::string_view text) {
+  return strip_left(strip_right(text));
+}
 
 }  // namespace qwick::jinja

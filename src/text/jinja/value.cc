@@ -19,43 +19,6 @@ int depth_of(const Values& items) {
   return depth;
 }
 
-Value json_value(const Json& json, int depth) {
-  if (depth > kMaxValueDepth) throw TemplateError("data nested too deeply");
-  switch (json.type()) {
-    case Json::value_t::boolean:
-      return Value::boolean(json.get<bool>());
-    case Json::value_t::number_integer:
-      return Value::integer(json.get<int64_t>());
-    case Json::value_t::number_unsigned:
-      if (json.get<uint64_t>() > INT64_MAX) throw TemplateError("integers beyond 64 bits are not supported");
-      return Value::integer(json.get<int64_t>());
-    case Json::value_t::number_float:
-      return Value::real(json.get<double>());
-    case Json::value_t::string: {
-      const auto& text = json.get_ref<const std::string&>();
-      if (!is_valid_utf8(text)) throw TemplateError("text that is not UTF-8");
-      return Value::string(text);
-    }
-    case Json::value_t::array: {
-      Values items;
-      items.reserve(json.size());
-      for (const Json& item : json) items.push_back(json_value(item, depth + 1));
-      return Value::list(std::move(items));
-    }
-    case Json::value_t::object: {
-      auto dict = std::make_shared<DictObject>();
-      dict->entries.reserve(json.size());
-      for (const auto& [key, item] : json.items()) {
-        if (!is_valid_utf8(key)) throw TemplateError("text that is not UTF-8");
-        dict->set(Value::string(key), json_value(item, depth + 1));
-      }
-      return Value::dict(std::move(dict));
-    }
-    default:
-      return Value::none();
-  }
-}
-
 }  // namespace
 
 Object::Object(int nesting) : depth(nesting) {
@@ -92,7 +55,9 @@ Value Value::tuple(Values items) {
   return object(Type::kTuple, std::make_shared<SequenceObject>(std::move(items)));
 }
 
-Value Value::dict(std::shared_ptr<DictObject> dict) { return object(Type::kDict, std::move(dict)); }
+Value Value::dict(std::shared_ptr<DictObject> dict) {
+  return object(Type::kDict, std::move(dict));
+}
 
 Value Value::undefined(std::string_view name) {
   auto reason = std::make_shared<UndefinedObject>();
@@ -120,21 +85,39 @@ Value Value::object(Type type, std::shared_ptr<Object> object) {
   return value;
 }
 
-Value Value::from_json(const Json& json) { return json_value(json, 0); }
-
-const StringObject& Value::string_object() const { return static_cast<const StringObject&>(*object_); }
-const std::string& Value::text() const { return string_object().text; }
-const Values& Value::items() const { return static_cast<const SequenceObject&>(*object_).items; }
-const DictObject& Value::dict() const { return static_cast<const DictObject&>(*object_); }
-const RangeObject& Value::range() const { return static_cast<const RangeObject&>(*object_); }
-const ViewObject& Value::view() const { return static_cast<const ViewObject&>(*object_); }
-IteratorObject& Value::iterator() const { return static_cast<IteratorObject&>(*object_); }
+const StringObject& Value::string_object() const {
+  return static_cast<const StringObject&>(*object_);
+}
+const std::string& Value::text() const {
+  return string_object().text;
+}
+const Values& Value::items() const {
+  return static_cast<const SequenceObject&>(*object_).items;
+}
+const DictObject& Value::dict() const {
+  return static_cast<const DictObject&>(*object_);
+}
+const RangeObject& Value::range() const {
+  return static_cast<const RangeObject&>(*object_);
+}
+const ViewObject& Value::view() const {
+  return static_cast<const ViewObject&>(*object_);
+}
+IteratorObject& Value::iterator() const {
+  return static_cast<IteratorObject&>(*object_);
+}
 std::shared_ptr<IteratorObject> Value::shared_iterator() const {
   return std::static_pointer_cast<IteratorObject>(object_);
 }
-NamespaceObject& Value::ns() const { return static_cast<NamespaceObject&>(*object_); }
-NativeObject& Value::native() const { return static_cast<NativeObject&>(*object_); }
-const UndefinedObject& Value::undefined_object() const { return static_cast<const UndefinedObject&>(*object_); }
+NamespaceObject& Value::ns() const {
+  return static_cast<NamespaceObject&>(*object_);
+}
+NativeObject& Value::native() const {
+  return static_cast<NativeObject&>(*object_);
+}
+const UndefinedObject& Value::undefined_object() const {
+  return static_cast<const UndefinedObject&>(*object_);
+}
 
 StringObject* Value::exclusive_string() {
   if (!is_string() || object_.use_count() != 1) return nullptr;
@@ -211,7 +194,9 @@ void NamespaceObject::set(std::string_view name, Value value) {
   attributes.emplace_back(name, std::move(value));
 }
 
-Value NativeObject::attribute(Runtime&, const Value&, std::string_view) { return {}; }
+Value NativeObject::attribute(Runtime&, const Value&, std::string_view) {
+  return {};
+}
 
 const char* type_name(const Value& value) {
   switch (value.type()) {

@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
-
 namespace qwick::jinja {
 
 class Runtime;
@@ -37,10 +35,10 @@ enum class Type : uint8_t {
   kTuple,
   kDict,
   kRange,
-  kView,       // dict.keys(), .values(), .items()
-  kIterator,   // one pass: what filters as map and select give
+  kView,      // dict.keys(), .values(), .items()
+  kIterator,  // one pass: what filters as map and select give
   kNamespace,
-  kNative,     // macros, functions, methods, loop, cycler, joiner
+  kNative,  // macros, functions, methods, loop, cycler, joiner
 };
 
 // Containers nest at most so deep, which bounds every recursion over values.
@@ -80,12 +78,10 @@ class Value {
   static Value list(Values items);
   static Value tuple(Values items);
   static Value dict(std::shared_ptr<DictObject> dict);
-  static Value undefined(std::string_view name);      // "'name' is undefined"
+  static Value undefined(std::string_view name);       // "'name' is undefined"
   static Value undefined_hint(std::string_view hint);  // a message of its own
   static Value undefined_member(const Value& object, Value name);
   static Value object(Type type, std::shared_ptr<Object> object);
-  // Throws TemplateError for what is not UTF-8, too deep, or an integer beyond 64 bits.
-  static Value from_json(const Json& json);
 
   Type type() const { return type_; }
   bool is(Type type) const { return type_ == type; }
@@ -93,12 +89,16 @@ class Value {
   bool is_undefined() const { return type_ == Type::kUndefined; }
   bool is_none() const { return type_ == Type::kNone; }
   bool is_string() const { return type_ == Type::kString; }
-  bool is_integral() const { return type_ == Type::kInt || type_ == Type::kBool; }  // bool is an int in Python
+  bool is_integral() const {
+    return type_ == Type::kInt || type_ == Type::kBool;
+  }  // bool is an int in Python
   bool is_number() const { return is_integral() || type_ == Type::kFloat; }
   bool is_sequence() const { return type_ == Type::kList || type_ == Type::kTuple; }
 
   // Each only for the types it names.
-  int64_t as_int() const { return type_ == Type::kBool ? static_cast<int64_t>(scalar_.boolean) : scalar_.integer; }
+  int64_t as_int() const {
+    return type_ == Type::kBool ? static_cast<int64_t>(scalar_.boolean) : scalar_.integer;
+  }
   double as_double() const { return type_ == Type::kFloat ? scalar_.real : static_cast<double>(as_int()); }
   const StringObject& string_object() const;
   const std::string& text() const;
@@ -157,8 +157,10 @@ struct DictObject : Object {
 };
 
 struct RangeObject : Object {
-  RangeObject(int64_t begin, int64_t stride, int64_t length) : start(begin), step(stride), count(length) {}
+  RangeObject(int64_t begin, int64_t end, int64_t stride, int64_t length)
+      : start(begin), stop(end), step(stride), count(length) {}
   int64_t start;
+  int64_t stop;
   int64_t step;
   int64_t count;
 };
@@ -199,7 +201,7 @@ struct NativeObject : Object {
 };
 
 struct UndefinedObject : Object {
-  std::string hint;           // the whole message, or
+  std::string hint;             // the whole message, or
   const char* owner = nullptr;  // type of the object whose member it is, or null for a variable
   Value name;
 };

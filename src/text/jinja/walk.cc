@@ -162,7 +162,8 @@ void for_each_child(const Expr& expr, const std::function<void(Expr&)>& visit) {
       for (const ExprPtr& item : static_cast<const ItemsExpr&>(expr).items) visit(*item);
       return;
     case ExprKind::kDict:
-      for (const auto& [key, value] : static_cast<const DictExpr&>(expr).entries) visit_all({&key, &value}, visit);
+      for (const auto& [key, value] : static_cast<const DictExpr&>(expr).entries)
+        visit_all({&key, &value}, visit);
       return;
   }
 }
@@ -172,7 +173,9 @@ void walk_expressions(const Expr& expr, const std::function<void(const Expr&)>& 
   for_each_child(expr, [&](const Expr& child) { walk_expressions(child, visit); });
 }
 
-void walk_names(const Body& body, const NameVisitor& visitor) { NameWalker(visitor).body(body); }
+void walk_names(const Body& body, const NameVisitor& visitor) {
+  NameWalker(visitor).body(body);
+}
 
 void walk_targets(const Expr& target, const std::function<void(const std::string&)>& visit) {
   if (target.kind == ExprKind::kName) visit(static_cast<const NameExpr&>(target).name);
