@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "api/chat_service.h"
@@ -11,6 +13,9 @@
 #include "base/json.h"
 #include "cli/input.h"
 #include "cli/local_engine.h"
+#include "engine/sampler.h"
+#include "engine/scheduler.h"
+#include "model/reference.h"
 
 namespace qwick::cli {
 namespace {
@@ -64,16 +69,37 @@ std::vector<int32_t> prompt_ids(const LoadedModel& loaded, const Options& option
   return ids;
 }
 
+// The reference forward pass in a plain loop: the oracle needs no scheduler.
+Outcome run_reference(const LoadedModel& loaded, const Options& options, const GenerationRequest& request,
+                      const std::function<bool(int32_t)>& on_token) {
+  Sequence sequence(1, request);
+  Sampler sampler(sampleable_ids(loaded.tokenizer));
+  Reference reference(loaded.model, n_threads(options));
+  ReferenceCache cache;
+  std::vector<float> logits(loaded.model.config().vocab_size);
+  while (sequence.n_generated() < request.max_tokens) {
+    const ReferenceChunk chunk{std::span(sequence.tokens).subspan(cache.n_tokens), &cache, 1};
+    reference.forward({&chunk, 1}, logits);
+    const int32_t token = sampler.sample(logits, request.sampling, sequence.seen_ids, sequence.tokens.size());
+    sequence.append(token);
+    if (std::find(request.stop_ids.begin(), request.stop_ids.end(), token) != request.stop_ids.end()) {
+      return {FinishReason::kStop, token};
+    }
+    on_token(token);
+  }
+  return {FinishReason::kLength, std::nullopt};
+}
+
 }  // namespace
 
 int generate(const Options& options) {
-  check_dtype(options);
   check_sampling(options);
   const LoadedModel loaded = load_model(options.model, options.chat_template);
-  LocalEngine engine(loaded, options);
+  std::unique_ptr<LocalEngine> engine;
+  if (options.dtype != "f32") engine = std::make_unique<LocalEngine>(loaded, options);
 
   GenerationRequest request;
-  request.prompt = prompt_ids(loaded, options, engine.max_positions());
+  request.prompt = prompt_ids(loaded, options, engine ? engine->max_positions() : loaded.model.config().max_positions);
   request.max_tokens = options.max_tokens > 0 ? options.max_tokens : kDefaultMaxTokens;
   request.sampling = {std::max(options.temperature, 0.0), options.top_k, options.top_p, options.min_p,
                       options.repetition_penalty,         options.seed};
@@ -86,11 +112,13 @@ int generate(const Options& options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-  const Outcome outcome = engine.run(std::move(request), [&](int32_t id) {
+  const auto on_token = [&](int32_t id) {
     ids.push_back(id);
     show(decoder.push(id));
     return true;
-  });
+  };
+  const Outcome outcome =
+      engine ? engine->run(std::move(request), on_token) : run_reference(loaded, options, request, on_token);
   show(decoder.flush() + "\n");
   if (options.json) {
     const std::string text = loaded.tokenizer.decode(ids, true);

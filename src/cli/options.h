@@ -13,9 +13,11 @@ namespace qwick::cli {
 struct Options {
   std::string model;
   std::string chat_template;
-  std::string dtype = "f32";
+  std::string dtype = "q8";
   int32_t threads = 0;
   uint32_t ctx = 0;
+  uint32_t kv_cache_mib = 0;
+  uint32_t max_batch = 16;
 
   std::string host = "127.0.0.1";
   uint16_t port = 8000;
