@@ -6,8 +6,10 @@
 QWICK_REQUIRE_MODELS=1 makes absent real models (`make test-models`) a failure instead of a skip.
 """
 import argparse
+import dataclasses
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,23 +18,35 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 
-def run(command: list[str], report: pathlib.Path, environment: dict[str, str]) -> tuple[int, int, list[str]]:
-    """(passed, failed, reasons of those skipped), from the JUnit report that the command writes."""
-    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    passed, failed, skipped = 0, 0, []
-    if report.exists():
-        for case in ElementTree.parse(report).getroot().iter("testcase"):
-            skip = case.find("skipped")
-            if skip is not None or case.get("status") in ("notrun", "disabled"):
-                text = (skip.get("message") if skip is not None else "") or case.findtext("system-out") or ""
-                skipped.append(" ".join(line for line in text.splitlines() if "test-models" in line).strip() or text)
-            elif case.find("failure") is not None or case.find("error") is not None:
-                failed += 1
-            else:
-                passed += 1
-    if status != 0 and failed == 0:
-        failed = 1  # it did not get as far as a report
-    return passed, failed, skipped
+@dataclasses.dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    skipped: list[str] = dataclasses.field(default_factory=list)   # why
+    compared: list[str] = dataclasses.field(default_factory=list)  # what tests say of their oracles
+
+    def run(self, command: list[str], report: pathlib.Path, environment: dict[str, str]) -> None:
+        """Runs a command that writes a JUnit report, and adds up what is in it."""
+        print("$", *command[:6], flush=True)
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        failed_before = self.failed
+        if report.exists():
+            for case in ElementTree.parse(report).getroot().iter("testcase"):
+                self.add(case)
+        if status != 0 and self.failed == failed_before:
+            self.failed += 1  # it did not get as far as a report
+
+    def add(self, case: ElementTree.Element) -> None:
+        output = case.findtext("system-out") or ""
+        self.compared += [line for line in output.splitlines() if re.search(r"\d.* (compared|answers), ", line)]
+        skip = case.find("skipped")
+        if skip is not None or case.get("status") in ("notrun", "disabled"):
+            reason = (skip.get("message") if skip is not None else "") or output
+            self.skipped.append(next((line for line in reason.splitlines() if "test-models" in line), reason).strip())
+        elif case.find("failure") is not None or case.find("error") is not None:
+            self.failed += 1
+        else:
+            self.passed += 1
 
 
 def main() -> int:
@@ -43,27 +57,20 @@ def main() -> int:
     build = (ROOT / arguments.build).resolve()
     environment = {**os.environ, "QWICK_BIN": str(build / "qwick"), "QWICK_BUILD": str(build)}
 
-    totals = [0, 0]
-    skipped: list[str] = []
+    result = Result()
     with tempfile.TemporaryDirectory() as folder:
         ctest, pytest = pathlib.Path(folder, "ctest.xml"), pathlib.Path(folder, "pytest.xml")
-        commands = [
-            (["ctest", "--test-dir", str(build), "-j2", "--output-on-failure", "--output-junit", str(ctest), "-Q"], ctest),
-            ([arguments.python, "-m", "pytest", "-q", "-rfE", "tests", f"--junitxml={pytest}"], pytest),
-        ]
-        for command, report in commands:
-            print("$", *command[:6], flush=True)
-            passed, failed, reasons = run(command, report, environment)
-            totals[0] += passed
-            totals[1] += failed
-            skipped += reasons
-    for reason in sorted(set(skipped)):
+        result.run(["ctest", "--test-dir", str(build), "-j2", "--output-on-failure", "--test-output-size-passed", "100000",
+                    "--output-junit", str(ctest), "-Q"], ctest, environment)
+        result.run([arguments.python, "-m", "pytest", "-q", "-rfE", "tests", f"--junitxml={pytest}",
+                    "-o", "junit_logging=system-out", "-W", "ignore::SyntaxWarning"], pytest, environment)
+    print("compared with the reference implementations:", *result.compared, sep="\n  ")
+    for reason in sorted(set(result.skipped)):
         print(f"skipped: {reason}")
-    if skipped and environment.get("QWICK_REQUIRE_MODELS") == "1":
-        print("skipped tests count as failed: QWICK_REQUIRE_MODELS=1")
-        totals[1] += len(skipped)
-    print(f"{totals[0]} passed, {totals[1]} failed, {len(skipped)} skipped")
-    return 1 if totals[1] else 0
+    if environment.get("QWICK_REQUIRE_MODELS") == "1":
+        result.failed += sum("test-models" in reason for reason in result.skipped)
+    print(f"{result.passed} passed, {result.failed} failed, {len(result.skipped)} skipped")
+    return 1 if result.failed else 0
 
 
 if __name__ == "__main__":

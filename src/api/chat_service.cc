@@ -40,15 +40,16 @@ uint32_t resolve_max_tokens(const ChatRequest& request, size_t n_prompt_tokens, 
         "messages", kCode);
   }
   const auto n_left = static_cast<uint32_t>(context_length - n_prompt_tokens);
-  if (request.max_tokens.value_or(1) > n_left) {
+  const uint32_t n_asked = request.max_tokens.value_or(n_left);
+  if (n_asked > n_left) {
     throw ApiError(
         400,
         fmt::format("{}: this model's maximum context length is {} tokens, but the prompt has {} and "
                     "{} are to be generated; ask for at most {}",
-                    request.max_tokens_field, context_length, n_prompt_tokens, *request.max_tokens, n_left),
+                    request.max_tokens_field, context_length, n_prompt_tokens, n_asked, n_left),
         request.max_tokens_field, kCode);
   }
-  return request.max_tokens.value_or(n_left);
+  return n_asked;
 }
 
 ChatService::ChatService(const Tokenizer& tokenizer, const ChatTemplate& chat_template,

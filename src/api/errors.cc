@@ -36,9 +36,9 @@ std::string error_body(const ApiError& error) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-ApiError from_error(const Error& error, std::string param) {
+ApiError from_error(const Error& error, const std::string& param) {
   if (error.code() == ErrorCode::kInvalidArgument || error.code() == ErrorCode::kUnsupported) {
-    return {400, error.what(), error.field().empty() ? std::move(param) : error.field()};
+    return {400, error.what(), error.field().empty() ? param : error.field()};
   }
   return {500, "internal error; the server's log says more"};
 }

@@ -36,7 +36,7 @@ std::string_view error_type(int status);
 std::string error_body(const ApiError& error);
 
 // What a layer below refused: the client's doing (400), or ours (500, with no detail told).
-ApiError from_error(const Error& error, std::string param);
+ApiError from_error(const Error& error, const std::string& param);
 
 // Throws the ApiError 400 whose message opens with the field's name.
 template <typename... Args>

@@ -88,22 +88,15 @@ class HttpServer::Impl {
   void listen() {
     endpoint_ = resolve(context_.io, context_.options.host, context_.options.port);
     error_code error;
-    const auto check = [&] {
-      if (!error) return;
-      throw Error(ErrorCode::kIo, fmt::format("can't listen on {}: {}", url(), bind_advice(error)), "port");
+    const auto check = [&](const error_code& result) {
+      if (!result) return;
+      throw Error(ErrorCode::kIo, fmt::format("can't listen on {}: {}", url(), bind_advice(result)), "port");
     };
-    acceptor_.open(endpoint_.protocol(), error);
-    check();
-    acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    check();
-    if (endpoint_.address().is_v6()) {
-      acceptor_.set_option(asio::ip::v6_only(false), error);
-      check();
-    }
-    acceptor_.bind(endpoint_, error);
-    check();
-    acceptor_.listen(tcp::acceptor::max_listen_connections, error);
-    check();
+    check(acceptor_.open(endpoint_.protocol(), error));
+    check(acceptor_.set_option(tcp::acceptor::reuse_address(true), error));
+    if (endpoint_.address().is_v6()) check(acceptor_.set_option(asio::ip::v6_only(false), error));
+    check(acceptor_.bind(endpoint_, error));
+    check(acceptor_.listen(tcp::acceptor::max_listen_connections, error));
     endpoint_ = acceptor_.local_endpoint();
   }
 
@@ -126,8 +119,8 @@ class HttpServer::Impl {
   }
 
   void start(tcp::socket socket) {
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
+    error_code error;
+    ignore(socket.set_option(tcp::no_delay(true), error));
     const auto connection = std::make_shared<Connection>(context_, std::move(socket));
     ++context_.n_connections;
     asio::co_spawn(context_.io, [connection] { return connection->pump(); }, report);
@@ -165,8 +158,8 @@ class HttpServer::Impl {
 
   void stop() {
     context_.stopping = true;
-    error_code ignored;
-    acceptor_.close(ignored);
+    error_code error;
+    ignore(acceptor_.close(error));
     if (on_stop_) on_stop_();
     if (context_.n_busy == 0) context_.io.stop();
   }

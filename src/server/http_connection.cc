@@ -284,9 +284,9 @@ asio::awaitable<void> Connection::linger() {
   input_.clear();
   room_.notify();
   error_code error;
-  socket_.shutdown(tcp::socket::shutdown_send, error);
+  const bool open = !socket_.shutdown(tcp::socket::shutdown_send, error);
   const auto deadline = steady_clock::now() + kLingerTime;
-  while (!error && !input_ended_ && steady_clock::now() < deadline) {
+  while (open && !input_ended_ && steady_clock::now() < deadline) {
     co_await changed_.wait(deadline);
   }
 }

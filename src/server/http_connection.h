@@ -32,6 +32,9 @@ using std::chrono::steady_clock;
 
 inline constexpr steady_clock::time_point kNever = steady_clock::time_point::max();
 
+// For operations whose failure changes nothing.
+inline void ignore(const error_code& /*error*/) {}
+
 // Wakes the coroutine that waits, if one does. Waiters check their condition before and after.
 class Signal {
  public:
@@ -142,8 +145,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
   size_t unsent_bytes() const { return output_.size() + in_flight_.size() - n_sent_; }
   void close() {
-    error_code ignored;
-    socket_.close(ignored);
+    error_code error;
+    ignore(socket_.close(error));
   }
   // From the first byte of a request to the end of its answer.
   void begin_busy() {

@@ -73,6 +73,6 @@ int main() {
     } catch (const qwick::jinja::TemplateError& error) {
       out = {{"error", error.what()}};  // from the variables
     }
-    std::cout << out.dump() << std::endl;
+    std::cout << out.dump() << '\n' << std::flush;
   }
 }

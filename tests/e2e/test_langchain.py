@@ -71,7 +71,8 @@ def test_chain_and_conversation(demo):
     model = chat_model(demo, temperature=0, extra_body={"enable_thinking": False})
     chain = ChatPromptTemplate.from_messages([("user", "What is {a} + {b}?")]) | model
     assert "42" in chain.invoke({"a": 12, "b": 30}).content
-    history = [HumanMessage("My name is Bob."), AIMessage("Hello, Bob!"), HumanMessage("What is my name?")]
+    history = [HumanMessage("My name is Bob.")]
+    history += [model.invoke(history), HumanMessage("What is my name?")]
     assert "Bob" in model.invoke(history).content
     assert model.invoke([SystemMessage("You are kind."), HumanMessage("Hello!")]).content
 

@@ -91,8 +91,8 @@ class Corpus:
             "tell": 4,
             "recall": 10,
             "no_name": 1.5,
-            "call": 7,
-            "result": 4.5,
+            "call": 11,
+            "result": 5,
             "no_tool": 3,
         }
         kind = rng.choices(list(kinds), list(kinds.values()))[0]

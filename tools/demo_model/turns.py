@@ -117,7 +117,7 @@ class Turns:
                 return a, b
 
     def sum(self) -> Turn:
-        language, sign = self.language(), self.rng.choice("++-")
+        language, sign = self.language(), self.rng.choice("+-")
         a, b = self.operands()
         if sign == "-" and a < b and self.chance(0.8):
             a, b = b, a

@@ -11,7 +11,7 @@ import words
 from turns import Turn, Turns
 
 TOOL_NAMES = ["get_weather"] * 12 + ["get_current_weather", "weather", "lookup_weather"]
-PARAMETERS = ["city", "city", "city", "location", "location", "place"]
+PARAMETERS = ["city"] * 6 + ["location"] * 6 + ["place", "town"]
 DESCRIPTIONS = """Get the weather.|Get the weather in a city.|Get current weather for a location|Returns the current
 weather.|Look up the weather of a city|查询天气|查询城市的天气。|Weather|Get the current weather for a city.|Get the current
 weather in a given location""".replace(
@@ -121,7 +121,7 @@ class Weather:
     def tools(self) -> tuple[list[dict], str, str]:
         """Offered tools, one of them for the weather: that one's name and parameter."""
         rng = self.rng
-        name, parameter = rng.choice(TOOL_NAMES), rng.choice(PARAMETERS)
+        name, parameter = rng.choice(TOOL_NAMES), rng.choice(PARAMETERS + [words.invented_word(rng)] * 5)
         tools = self.other_tools(rng.choice([0, 0, 0, 0, 1, 1, 2]))
         tools.append(self.schema(name, rng.choice(DESCRIPTIONS), parameter))
         rng.shuffle(tools)

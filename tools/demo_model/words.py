@@ -168,9 +168,9 @@ def name_zh(rng: random.Random) -> str:
 
 def city_en(rng: random.Random, known: list[str]) -> str:
     kind = rng.random()
-    if kind < 0.4:
+    if kind < 0.55:
         return rng.choice(known)
-    if kind < 0.5:
+    if kind < 0.63:
         return rng.choice(CITIES_EN_LONG)
     return " ".join(invented_word(rng).capitalize() for _ in range(2 if kind > 0.92 else 1))
 

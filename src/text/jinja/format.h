@@ -13,7 +13,7 @@ class Runtime;
 
 Value format_percent(Budget& budget, const Value& format, const Value& arguments);
 // str.format(*args, **kwargs).
-Value format_braces(Runtime& runtime, const Value& format, const Args& args);
+Value format_braces(Runtime& runtime, const Value& format, Args args);
 // format(value, spec): Python's format specification mini-language for strings and numbers.
 std::string format_spec(Budget& budget, const Value& value, std::string_view spec);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "text/jinja/attributes.h"
 #include "text/jinja/format.h"
@@ -13,7 +14,7 @@ namespace {
 
 class BraceFormatter {
  public:
-  BraceFormatter(Runtime& runtime, const Args& args) : runtime_(runtime), args_(args) {}
+  BraceFormatter(Runtime& runtime, Args args) : runtime_(runtime), args_(std::move(args)) {}
 
   std::string run(std::string_view format, int nesting) {
     if (nesting > 2) throw TemplateError("max string recursion exceeded");
@@ -138,15 +139,15 @@ class BraceFormatter {
   }
 
   Runtime& runtime_;
-  const Args& args_;
+  const Args args_;
   int64_t next_ = 0;
   bool manual_ = false;
 };
 
 }  // namespace
 
-Value format_braces(Runtime& runtime, const Value& format, const Args& args) {
-  std::string text = BraceFormatter(runtime, args).run(format.text(), 0);
+Value format_braces(Runtime& runtime, const Value& format, Args args) {
+  std::string text = BraceFormatter(runtime, std::move(args)).run(format.text(), 0);
   return runtime.make_string(std::move(text), format.string_object().markup);
 }
 

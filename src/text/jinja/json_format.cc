@@ -147,6 +147,7 @@ void JsonWriter::write_dict(const DictObject& dict, size_t level) {
     return;
   }
   std::vector<const std::pair<Value, Value>*> entries;
+  entries.reserve(dict.entries.size());
   for (const auto& entry : dict.entries) entries.push_back(&entry);
   if (style_.sort_keys) {
     std::stable_sort(entries.begin(), entries.end(), [&](const auto* a, const auto* b) {

@@ -320,10 +320,6 @@ bool identifier(std::string_view text) {
   return true;
 }
 
-Value format_method(Runtime& runtime, const Value& self, Args args) {
-  return format_braces(runtime, self, args);
-}
-
 }  // namespace
 
 bool is_lower_text(std::string_view text) {
@@ -347,7 +343,7 @@ bool is_upper_text(std::string_view text) {
 }
 
 MethodFunction find_string_method(std::string_view name) {
-  static const std::unordered_map<std::string_view, MethodFunction> kMethods = {
+  static const std::unordered_map<std::string_view, MethodFunction> methods = {
       {"strip", strip_method<Side::kBoth>},
       {"lstrip", strip_method<Side::kLeft>},
       {"rstrip", strip_method<Side::kRight>},
@@ -376,7 +372,7 @@ MethodFunction find_string_method(std::string_view name) {
       {"ljust", pad<Align::kLeft>},
       {"rjust", pad<Align::kRight>},
       {"zfill", zfill},
-      {"format", format_method},
+      {"format", format_braces},
       {"isspace", all_are<is_space>},
       {"isalpha", all_are<is_alpha>},
       {"isalnum", all_are<is_alnum>},
@@ -390,8 +386,8 @@ MethodFunction find_string_method(std::string_view name) {
       {"isprintable", check<printable_only>},
       {"isidentifier", check<identifier>},
   };
-  const auto it = kMethods.find(name);
-  return it == kMethods.end() ? nullptr : it->second;
+  const auto it = methods.find(name);
+  return it == methods.end() ? nullptr : it->second;
 }
 
 bool is_unsupported_method(std::string_view name) {

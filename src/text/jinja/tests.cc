@@ -134,7 +134,7 @@ bool iterable(const Value& x) {
 }  // namespace
 
 TestFunction find_test(std::string_view name) {
-  static const std::unordered_map<std::string_view, TestFunction> kTests = {
+  static const std::unordered_map<std::string_view, TestFunction> tests = {
       {"defined", check<defined>},
       {"undefined", check<undefined>},
       {"none", check<none>},
@@ -175,8 +175,8 @@ TestFunction find_test(std::string_view name) {
       {"<=", compare<CompareOp::kLe>},
       {"le", compare<CompareOp::kLe>},
   };
-  const auto it = kTests.find(name);
-  return it == kTests.end() ? nullptr : it->second;
+  const auto it = tests.find(name);
+  return it == tests.end() ? nullptr : it->second;
 }
 
 }  // namespace qwick::jinja
