@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "exec/cpu/cpu_executor.h"
 #include "exec/cpu/isa.h"
+#include "exec/reference_executor.h"
 #include "format/dequantize.h"
 
 namespace qwick::cli {
@@ -40,10 +42,16 @@ QuantFormat wanted_format(const Options& options) {
   if (options.dtype == "q5") return kQ5;
   if (options.dtype == "q6") return kQ6;
   if (options.dtype == "q8") return kQ8;
-  fail(ErrorCode::kInvalidArgument, "--dtype {}: there are q4, q5, q6 and q8 here", options.dtype);
+  fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
 }
 
-CpuExecutorOptions executor_options(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
+// Bytes that the cache needs for a block of kCacheBlockTokens tokens.
+uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32) {
+  if (!is_f32) return KvBlocks::block_bytes(config.n_layers, config.n_kv_heads, config.head_dim);
+  return uint64_t{2} * config.n_layers * config.kv_dim() * kCacheBlockTokens * sizeof(float);
+}
+
+ExecutorOptions executor_options(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
   const ModelConfig& config = loaded.model.config();
   if (options.ctx > config.max_positions) {
     fail(ErrorCode::kInvalidArgument, "--ctx {} is more than the model's context of {} tokens", options.ctx,
@@ -51,7 +59,7 @@ CpuExecutorOptions executor_options(const LoadedModel& loaded, const Options& op
   }
   const uint64_t cache_bytes = options.kv_cache_mib > 0 ? uint64_t{options.kv_cache_mib} << 20
                                                         : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
-  const uint64_t block_bytes = KvBlocks::block_bytes(config.n_layers, config.n_kv_heads, config.head_dim);
+  const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32");
   const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
   const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
   const uint64_t context = options.ctx > 0 ? options.ctx : std::min<uint64_t>(config.max_positions, n_tokens);
@@ -59,7 +67,7 @@ CpuExecutorOptions executor_options(const LoadedModel& loaded, const Options& op
     fail(ErrorCode::kInvalidArgument, "a cache of {} MiB holds {} tokens, the context is to have {}; see --kv-cache-mib and --ctx",
          cache_bytes >> 20, n_tokens, context);
   }
-  CpuExecutorOptions made;
+  ExecutorOptions made;
   made.n_threads = n_threads(options);
   made.n_blocks = static_cast<uint32_t>(n_blocks);
   made.max_positions = static_cast<uint32_t>(context);
@@ -72,16 +80,19 @@ CpuExecutorOptions executor_options(const LoadedModel& loaded, const Options& op
 
 Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
   const ModelConfig& config = loaded.model.config();
-  if (const std::string reason = why_not_packable(config); !reason.empty()) {
-    fail(ErrorCode::kUnsupported, "{}: {}, which the engine does not handle; --dtype f32 with generate and perplexity does",
-         config.name, reason);
+  const ExecutorOptions made = executor_options(loaded, options, max_step_logits);
+  if (options.dtype == "f32") {
+    executor_ = std::make_unique<ReferenceExecutor>(loaded.model, made);
+    return;
   }
-  const CpuExecutorOptions made = executor_options(loaded, options, max_step_logits);
+  const QuantFormat format = wanted_format(options);
+  if (const std::string reason = why_not_packable(config); !reason.empty()) {
+    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);
+  }
   const Kernels& kernels = choose_kernels();
-  isa_ = kernels.name;
   {
     ThreadPool pool(made.n_threads);
-    weights_ = pack_model(loaded.model, wanted_format(options), pool);
+    weights_ = pack_model(loaded.model, format, pool);
   }
   const TensorView& factors = loaded.model.weights().rope_factors;
   std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());

@@ -1,11 +1,12 @@
-// What computes, put together from a loaded model and the options: quantised weights and the executor
-// over them. Used by serve, chat, generate and perplexity.
+// What computes, put together from a loaded model and the options: weights and the executor over
+// them. Used by serve, chat, generate and perplexity.
 #pragma once
 
 #include <memory>
 
 #include "cli/options.h"
-#include "exec/cpu/cpu_executor.h"
+#include "exec/cpu/packed_model.h"
+#include "exec/executor.h"
 #include "hub/loaded_model.h"
 
 namespace qwick::cli {
@@ -16,14 +17,11 @@ class Backend {
   // Error when the options ask for what the model or the machine can't do.
   Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits);
 
-  CpuExecutor& executor() { return *executor_; }
-  uint64_t weight_bytes() const { return weights_.matrices.size(); }
-  std::string_view isa() const { return isa_; }
+  Executor& executor() { return *executor_; }
 
  private:
-  PackedModel weights_;
-  std::string_view isa_;
-  std::unique_ptr<CpuExecutor> executor_;
+  PackedModel weights_;  // with quantised weights only
+  std::unique_ptr<Executor> executor_;
 };
 
 }  // namespace qwick::cli

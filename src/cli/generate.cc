@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <memory>
 #include <utility>
 
 #include "api/chat_service.h"
@@ -13,9 +11,6 @@
 #include "base/json.h"
 #include "cli/input.h"
 #include "cli/local_engine.h"
-#include "engine/sampler.h"
-#include "engine/scheduler.h"
-#include "model/reference.h"
 
 namespace qwick::cli {
 namespace {
@@ -69,37 +64,15 @@ std::vector<int32_t> prompt_ids(const LoadedModel& loaded, const Options& option
   return ids;
 }
 
-// The reference forward pass in a plain loop: the oracle needs no scheduler.
-Outcome run_reference(const LoadedModel& loaded, const Options& options, const GenerationRequest& request,
-                      const std::function<bool(int32_t)>& on_token) {
-  Sequence sequence(1, request);
-  Sampler sampler(sampleable_ids(loaded.tokenizer));
-  Reference reference(loaded.model, n_threads(options));
-  ReferenceCache cache;
-  std::vector<float> logits(loaded.model.config().vocab_size);
-  while (sequence.n_generated() < request.max_tokens) {
-    const ReferenceChunk chunk{std::span(sequence.tokens).subspan(cache.n_tokens), &cache, 1};
-    reference.forward({&chunk, 1}, logits);
-    const int32_t token = sampler.sample(logits, request.sampling, sequence.seen_ids, sequence.tokens.size());
-    sequence.append(token);
-    if (std::find(request.stop_ids.begin(), request.stop_ids.end(), token) != request.stop_ids.end()) {
-      return {FinishReason::kStop, token};
-    }
-    on_token(token);
-  }
-  return {FinishReason::kLength, std::nullopt};
-}
-
 }  // namespace
 
 int generate(const Options& options) {
   check_sampling(options);
   const LoadedModel loaded = load_model(options.model, options.chat_template);
-  std::unique_ptr<LocalEngine> engine;
-  if (options.dtype != "f32") engine = std::make_unique<LocalEngine>(loaded, options);
+  LocalEngine engine(loaded, options);
 
   GenerationRequest request;
-  request.prompt = prompt_ids(loaded, options, engine ? engine->max_positions() : loaded.model.config().max_positions);
+  request.prompt = prompt_ids(loaded, options, engine.max_positions());
   request.max_tokens = options.max_tokens > 0 ? options.max_tokens : kDefaultMaxTokens;
   request.sampling = {std::max(options.temperature, 0.0), options.top_k, options.top_p, options.min_p,
                       options.repetition_penalty,         options.seed};
@@ -117,8 +90,7 @@ int generate(const Options& options) {
     show(decoder.push(id));
     return true;
   };
-  const Outcome outcome =
-      engine ? engine->run(std::move(request), on_token) : run_reference(loaded, options, request, on_token);
+  const Outcome outcome = engine.run(std::move(request), on_token);
   show(decoder.flush() + "\n");
   if (options.json) {
     const std::string text = loaded.tokenizer.decode(ids, true);

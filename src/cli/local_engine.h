@@ -27,7 +27,7 @@ class LocalEngine {
   // Throws Error when prompt and max_tokens don't fit the context.
   Outcome run(GenerationRequest request, const std::function<bool(int32_t)>& on_token);
 
-  uint32_t max_positions() { return backend_.executor().max_positions(); }
+  uint32_t max_positions() { return backend_.executor().options().max_positions; }
 
  private:
   std::mutex mutex_;

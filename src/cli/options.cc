@@ -12,7 +12,7 @@ namespace {
 constexpr auto kOptions = std::to_array<OptionSpec>({
     {"MODEL", &Options::model, "a Hugging Face directory or a .gguf file; nothing: the built-in demo"},
     {"--chat-template", &Options::chat_template, "instead of the model's own: chatml, qwen3, or a Jinja FILE"},
-    {"--dtype", &Options::dtype, "width of weights that the file has in 16 or 32 bits: q8, q6, q5, q4; f32: the reference, exact and slow"},
+    {"--dtype", &Options::dtype, "f32: the reference, exact and slow; q8, q6, q5, q4: quantised, fast, not yet tuned"},
     {"--threads", &Options::threads, "threads that compute; 0: one per core"},
     {"--ctx", &Options::ctx, "tokens a conversation may have; 0: the model's own, as far as the cache holds them"},
     {"--kv-cache-mib", &Options::kv_cache_mib, "memory for the cache; 0: a quarter of what is free, at most 4096"},

@@ -80,7 +80,7 @@ int serve(const Options& options) {
          options.model);
   }
   Backend backend(loaded, options, options.max_batch);
-  CpuExecutor& executor = backend.executor();
+  Executor& executor = backend.executor();
 
   ServerOptions server_options;
   server_options.host = options.host;
@@ -88,7 +88,7 @@ int serve(const Options& options) {
   server_options.served_model_names = served_names(options, loaded);
   server_options.api_keys = options.api_keys;
   server_options.drain_timeout = std::chrono::seconds(options.drain_timeout);
-  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), executor.max_positions()},
+  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), executor.options().max_positions},
                 server_options);
   EngineOptions engine_options;
   engine_options.max_queue = options.max_queue;

@@ -18,7 +18,9 @@ struct Engine::Impl {
       : executor(the_executor),
         options(the_options),
         wake(std::move(the_wake)),
-        scheduler(the_executor.n_blocks(), {the_options.max_running, the_executor.max_step_tokens()}),
+        scheduler(the_executor.options().n_blocks,
+                  {std::min(the_options.max_running, the_executor.options().max_step_logits),
+                   the_executor.options().max_step_tokens}),
         sampler(may_sample),
         thread([this] { loop(); }) {}
 
@@ -66,7 +68,7 @@ Engine::~Engine() {
 
 uint64_t Engine::submit(GenerationRequest request) {
   QWICK_CHECK(!request.prompt.empty() && request.max_tokens > 0);
-  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.max_positions());
+  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.options().max_positions);
   uint64_t id = 0;
   {
     const std::lock_guard lock(impl_->mutex);

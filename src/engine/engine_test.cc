@@ -23,13 +23,14 @@ uint64_t add_token(uint64_t hash, int32_t token) { return (hash ^ static_cast<ui
 // Its cache holds the tokens themselves; what it answers is read back through the block tables.
 class HashExecutor : public Executor {
  public:
-  explicit HashExecutor(uint32_t n_blocks, uint32_t max_step_tokens = 16)
-      : max_step_tokens_(max_step_tokens), memory_(n_blocks * kCacheBlockTokens, -1) {}
+  explicit HashExecutor(uint32_t n_blocks) : memory_(n_blocks * kCacheBlockTokens, -1) {
+    options_.n_blocks = n_blocks;
+    options_.max_positions = 1000;
+    options_.max_step_tokens = 16;
+    options_.max_step_logits = 16;
+  }
 
-  uint32_t n_blocks() const override { return static_cast<uint32_t>(memory_.size()) / kCacheBlockTokens; }
-  uint32_t max_positions() const override { return 1000; }
-  uint32_t max_step_tokens() const override { return max_step_tokens_; }
-  uint32_t max_step_logits() const override { return 16; }
+  const ExecutorOptions& options() const override { return options_; }
   uint32_t vocab_size() const override { return kVocab; }
 
   std::span<const float> step(const StepBatch& batch) noexcept override {
@@ -50,7 +51,7 @@ class HashExecutor : public Executor {
       logits_.resize(logits_.size() + kVocab);
       logits_[logits_.size() - kVocab + static_cast<size_t>(next_token(hash))] = 1;
     }
-    QWICK_CHECK(n_tokens <= max_step_tokens_ && n_tokens > 0);
+    QWICK_CHECK(n_tokens <= options_.max_step_tokens && n_tokens > 0);
     n_computed += n_tokens;
     largest_batch = std::max(largest_batch.load(), static_cast<uint32_t>(batch.chunks.size()));
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -63,7 +64,7 @@ class HashExecutor : public Executor {
   std::atomic<bool> hold{false};
 
  private:
-  uint32_t max_step_tokens_;
+  ExecutorOptions options_;
   std::vector<int32_t> memory_;  // [n_blocks, kCacheBlockTokens]
   std::vector<float> logits_;
 };

@@ -26,15 +26,20 @@ struct StepBatch {
   std::vector<SequenceChunk> chunks;  // each sequence at most once
 };
 
+struct ExecutorOptions {
+  int n_threads = 1;
+  uint32_t n_blocks = 0;         // of the cache
+  uint32_t max_positions = 0;    // tokens of one sequence
+  uint32_t max_step_tokens = 0;  // of all chunks of a step together
+  uint32_t max_step_logits = 0;  // rows of logits in a step
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  virtual uint32_t n_blocks() const = 0;         // of the cache
-  virtual uint32_t max_positions() const = 0;    // tokens of one sequence
-  virtual uint32_t max_step_tokens() const = 0;  // of all chunks of a step together
-  virtual uint32_t max_step_logits() const = 0;  // likewise
-  virtual uint32_t vocab_size() const = 0;       // logits in a row; may be padded beyond the model's
+  virtual const ExecutorOptions& options() const = 0;
+  virtual uint32_t vocab_size() const = 0;  // logits in a row; may be padded beyond the model's
   // Logits [sum of n_logits, vocab_size] f32, in the order of the chunks; valid until the next step.
   virtual std::span<const float> step(const StepBatch& batch) noexcept = 0;
 };

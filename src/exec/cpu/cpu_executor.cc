@@ -29,7 +29,7 @@ QuantRows CpuExecutor::QuantBuffer::rows(size_t first_row, size_t n_cols) {
 }
 
 CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_factors, const PackedModel& weights,
-                         const Kernels& kernels, const CpuExecutorOptions& options)
+                         const Kernels& kernels, const ExecutorOptions& options)
     : config_(config),
       weights_(weights),
       kernels_(kernels),

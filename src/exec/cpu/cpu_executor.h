@@ -16,24 +16,13 @@
 
 namespace qwick {
 
-struct CpuExecutorOptions {
-  int n_threads = 1;
-  uint32_t n_blocks = 0;          // of the cache
-  uint32_t max_positions = 0;     // per sequence
-  uint32_t max_step_tokens = 0;   // tokens in one step, all sequences together
-  uint32_t max_step_logits = 0;   // rows of logits in one step
-};
-
 class CpuExecutor : public Executor {
  public:
   // `config` and `weights` outlive this object.
   CpuExecutor(const ModelConfig& config, std::span<const float> rope_factors, const PackedModel& weights,
-              const Kernels& kernels, const CpuExecutorOptions& options);
+              const Kernels& kernels, const ExecutorOptions& options);
 
-  uint32_t n_blocks() const override { return cache_.n_blocks(); }
-  uint32_t max_positions() const override { return options_.max_positions; }
-  uint32_t max_step_tokens() const override { return options_.max_step_tokens; }
-  uint32_t max_step_logits() const override { return options_.max_step_logits; }
+  const ExecutorOptions& options() const override { return options_; }
   uint32_t vocab_size() const override;
   std::span<const float> step(const StepBatch& batch) noexcept override;
 
@@ -79,7 +68,7 @@ class CpuExecutor : public Executor {
   const ModelConfig& config_;
   const PackedModel& weights_;
   const Kernels& kernels_;
-  const CpuExecutorOptions options_;
+  const ExecutorOptions options_;
   const uint32_t group_;  // query heads that share a key/value head
   ThreadPool pool_;
   Rope rope_;
