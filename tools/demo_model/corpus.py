@@ -85,7 +85,7 @@ class Corpus:
 
     def conversation(self) -> Conversation:
         rng, chance = self.rng, self.turns.chance
-        before, name = self.history(rng.choices([0, 1, 2, 3, 5], [62, 20, 11, 5, 2])[0])
+        before, name = self.history(rng.choices([0, 1, 2, 3, 5], [52, 25, 14, 6, 3])[0])
         kinds = {
             "single": 70,
             "tell": 4,
