@@ -35,6 +35,21 @@ TEST(Numeric, EveryF16) {
   }
 }
 
+TEST(Numeric, F16RoundTrip) {
+  for (uint32_t x = 0; x < 65536; ++x) {
+    const float value = f16_to_f32(static_cast<uint16_t>(x));
+    if (!std::isnan(value)) { ASSERT_EQ(f32_to_f16(value), x); }
+  }
+  EXPECT_EQ(f32_to_f16(1.0F + 0x1p-11F), 0x3C00);                 // a tie, to even
+  EXPECT_EQ(f32_to_f16(1.0F + 0x3p-11F), 0x3C02);
+  EXPECT_EQ(f32_to_f16(0x1p-25F), 0);                             // a tie between 0 and the smallest
+  EXPECT_EQ(f32_to_f16(0x3p-25F), 2);
+  EXPECT_EQ(f32_to_f16(65519.0F), 0x7BFF);
+  EXPECT_EQ(f32_to_f16(65520.0F), 0x7C00);
+  EXPECT_EQ(f32_to_f16(-1e9F), 0xFC00);
+  EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(std::numeric_limits<float>::quiet_NaN()))));
+}
+
 TEST(Numeric, Bf16RoundsToNearestEven) {
   EXPECT_EQ(f32_to_bf16(1.0F), 0x3F80);
   EXPECT_EQ(f32_to_bf16(std::bit_cast<float>(0x3F808000U)), 0x3F80);  // a tie, to even

@@ -28,6 +28,21 @@ inline float f16_to_f32(uint16_t x) {
   return std::bit_cast<float>(sign | special | std::bit_cast<uint32_t>(scaled));
 }
 
+// Rounds to nearest even; beyond the largest f16, infinity; NaN stays NaN.
+inline uint16_t f32_to_f16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
+  const uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return static_cast<uint16_t>(sign | 0x7E00);
+  if (magnitude >= 0x477FF000) return static_cast<uint16_t>(sign | 0x7C00);  // 65520 and more
+  if (magnitude < 0x38800000) {  // subnormal: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000));
+  }
+  const uint32_t rounded = magnitude + 0x0FFF + ((magnitude >> 13) & 1);
+  return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
+}
+
 inline std::optional<uint64_t> checked_add(uint64_t a, uint64_t b) {
   uint64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;

@@ -32,5 +32,23 @@ TEST(ThreadPool, ResultsAreVisibleLoopAfterLoop) {
   EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0L), 97L * 5000);
 }
 
+TEST(ThreadPool, BarrierSeparatesPhases) {
+  constexpr int kThreads = 3;
+  ThreadPool pool(kThreads);
+  std::vector<int> written(kThreads);
+  std::vector<int> n_wrong(kThreads);
+  for (int round = 1; round <= 300; ++round) {
+    pool.run([&](int worker) {
+      for (int phase = 0; phase < 5; ++phase) {
+        written[static_cast<size_t>(worker)] = 10 * round + phase;
+        pool.barrier();
+        for (const int value : written) n_wrong[static_cast<size_t>(worker)] += value != 10 * round + phase ? 1 : 0;
+        pool.barrier();
+      }
+    });
+  }
+  EXPECT_EQ(n_wrong, std::vector<int>(kThreads));
+}
+
 }  // namespace
 }  // namespace qwick

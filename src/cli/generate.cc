@@ -67,7 +67,6 @@ std::vector<int32_t> prompt_ids(const LoadedModel& loaded, const Options& option
 }  // namespace
 
 int generate(const Options& options) {
-  check_dtype(options);
   check_sampling(options);
   const LoadedModel loaded = load_model(options.model, options.chat_template);
   LocalEngine engine(loaded, options);
@@ -86,11 +85,12 @@ int generate(const Options& options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-  const Outcome outcome = engine.run(std::move(request), [&](int32_t id) {
+  const auto on_token = [&](int32_t id) {
     ids.push_back(id);
     show(decoder.push(id));
     return true;
-  });
+  };
+  const Outcome outcome = engine.run(std::move(request), on_token);
   show(decoder.flush() + "\n");
   if (options.json) {
     const std::string text = loaded.tokenizer.decode(ids, true);

@@ -14,17 +14,10 @@ std::string read_text(const Options& options);
 // --threads, or one per core.
 int n_threads(const Options& options);
 
-// --ctx, or the model's own context up to what the f32 cache may reasonably take. Throws Error when
-// the model can't have so much.
-uint32_t context_length(const Options& options, const ModelConfig& config);
-
 // Ids that may be sampled: those that the tokenizer knows.
 std::vector<bool> sampleable_ids(const Tokenizer& tokenizer);
 
 // The ids that end an answer: the model's, or else the tokenizer's.
 std::vector<int32_t> end_ids(const LoadedModel& loaded);
-
-// --dtype: refuses what there is not.
-void check_dtype(const Options& options);
 
 }  // namespace qwick::cli

@@ -4,18 +4,12 @@
 
 #include "base/error.h"
 #include "cli/input.h"
-#include "exec/reference_executor.h"
 
 namespace qwick::cli {
 
-std::unique_ptr<Executor> make_executor(const LoadedModel& loaded, const Options& options, int32_t n_slots) {
-  return std::make_unique<ReferenceExecutor>(loaded.model, n_threads(options), n_slots,
-                                             context_length(options, loaded.model.config()));
-}
-
 LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options)
-    : executor_(make_executor(loaded, options, 1)),
-      engine_(std::make_unique<Engine>(*executor_, sampleable_ids(loaded.tokenizer), EngineOptions{}, [this] {
+    : backend_(loaded, options, 1),
+      engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer), EngineOptions{}, [this] {
         const std::lock_guard lock(mutex_);
         has_events_ = true;
         filled_.notify_one();

@@ -7,14 +7,12 @@
 #include <mutex>
 #include <optional>
 
+#include "cli/backend.h"
 #include "cli/options.h"
 #include "engine/engine.h"
 #include "hub/loaded_model.h"
 
 namespace qwick::cli {
-
-// The engine's parts for a loaded model, which must outlive it.
-std::unique_ptr<Executor> make_executor(const LoadedModel& loaded, const Options& options, int32_t n_slots);
 
 struct Outcome {
   FinishReason finish = FinishReason::kCancelled;
@@ -29,13 +27,13 @@ class LocalEngine {
   // Throws Error when prompt and max_tokens don't fit the context.
   Outcome run(GenerationRequest request, const std::function<bool(int32_t)>& on_token);
 
-  uint32_t max_positions() const { return executor_->max_positions(); }
+  uint32_t max_positions() { return backend_.executor().options().max_positions; }
 
  private:
   std::mutex mutex_;
   std::condition_variable filled_;
   bool has_events_ = false;
-  std::unique_ptr<Executor> executor_;
+  Backend backend_;
   std::unique_ptr<Engine> engine_;
 };
 

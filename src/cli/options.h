@@ -16,6 +16,8 @@ struct Options {
   std::string dtype = "f32";
   int32_t threads = 0;
   uint32_t ctx = 0;
+  uint32_t kv_cache_mib = 0;
+  uint32_t max_batch = 16;
 
   std::string host = "127.0.0.1";
   uint16_t port = 8000;

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/backend.h"
 #include "cli/input.h"
-#include "model/reference.h"
 
 namespace qwick::cli {
 namespace {
@@ -23,20 +24,18 @@ double log_probability(std::span<const float> logits, int32_t id) {
 }
 
 // The natural log-probability of every id but the first, given all before it.
-std::vector<double> score(const Model& model, std::span<const int32_t> ids, int threads) {
-  const size_t vocab_size = model.config().vocab_size;
-  Reference reference(model, threads);
-  ReferenceCache cache;
+std::vector<double> score(Executor& executor, size_t vocab_size, std::span<const int32_t> ids) {
+  std::vector<int32_t> blocks(executor.options().n_blocks);
+  std::iota(blocks.begin(), blocks.end(), 0);
   std::vector<double> log_probabilities;
-  std::vector<float> logits;
   for (size_t begin = 0; begin + 1 < ids.size(); begin += kChunk) {
     const auto chunk = ids.subspan(begin, std::min(kChunk, ids.size() - 1 - begin));
-    logits.resize(chunk.size() * vocab_size);
-    const ReferenceChunk work{chunk, &cache, static_cast<uint32_t>(chunk.size())};
-    reference.forward({&work, 1}, logits);
+    const auto n_tokens = static_cast<uint32_t>(chunk.size());
+    const StepBatch batch{{{blocks, static_cast<uint32_t>(begin), chunk, n_tokens}}};
+    const std::span<const float> logits = executor.step(batch);
+    const size_t stride = logits.size() / chunk.size();
     for (size_t i = 0; i < chunk.size(); ++i) {
-      const std::span<const float> row(&logits[i * vocab_size], vocab_size);
-      log_probabilities.push_back(log_probability(row, ids[begin + i + 1]));
+      log_probabilities.push_back(log_probability(logits.subspan(i * stride, vocab_size), ids[begin + i + 1]));
     }
   }
   return log_probabilities;
@@ -45,15 +44,15 @@ std::vector<double> score(const Model& model, std::span<const int32_t> ids, int 
 }  // namespace
 
 int perplexity(const Options& options) {
-  check_dtype(options);
   const LoadedModel loaded = load_model(options.model);
   const std::vector<int32_t> ids = loaded.tokenizer.encode(read_text(options));
   if (ids.size() < 2) fail(ErrorCode::kInvalidArgument, "{}: too short; two tokens or more are needed", options.file);
-  if (ids.size() > loaded.model.config().max_positions) {
-    fail(ErrorCode::kInvalidArgument, "{}: {} tokens, more than the model's context of {}", options.file, ids.size(),
-         loaded.model.config().max_positions);
+  Backend backend(loaded, options, kChunk);
+  if (ids.size() > backend.executor().options().max_positions) {
+    fail(ErrorCode::kInvalidArgument, "{}: {} tokens, more than the context of {}; see --kv-cache-mib", options.file,
+         ids.size(), backend.executor().options().max_positions);
   }
-  const std::vector<double> log_probabilities = score(loaded.model, ids, n_threads(options));
+  const std::vector<double> log_probabilities = score(backend.executor(), loaded.model.config().vocab_size, ids);
   double sum = 0;
   for (const double value : log_probabilities) sum += value;
   const double ppl = std::exp(-sum / static_cast<double>(log_probabilities.size()));

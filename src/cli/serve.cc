@@ -11,14 +11,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/input.h"
-#include "cli/local_engine.h"
+#include "cli/backend.h"
 #include "engine/engine.h"
 #include "hub/loaded_model.h"
 
 namespace qwick::cli {
 namespace {
-
-constexpr int32_t kSequencesAtOnce = 8;  // each f32 cache may grow to hundreds of MiB
 
 Server* running_server = nullptr;  // for the signal handler, which can be given nothing
 
@@ -81,7 +79,8 @@ int serve(const Options& options) {
     fail(ErrorCode::kUnsupported, "{}: the model has no chat template; choose one with --chat-template chatml|qwen3|FILE",
          options.model);
   }
-  const std::unique_ptr<Executor> executor = make_executor(loaded, options, kSequencesAtOnce);
+  Backend backend(loaded, options, options.max_batch);
+  Executor& executor = backend.executor();
 
   ServerOptions server_options;
   server_options.host = options.host;
@@ -89,11 +88,12 @@ int serve(const Options& options) {
   server_options.served_model_names = served_names(options, loaded);
   server_options.api_keys = options.api_keys;
   server_options.drain_timeout = std::chrono::seconds(options.drain_timeout);
-  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), executor->max_positions()},
+  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), executor.options().max_positions},
                 server_options);
   EngineOptions engine_options;
   engine_options.max_queue = options.max_queue;
-  Engine engine(*executor, sampleable_ids(loaded.tokenizer), engine_options, [&server] { server.wake(); });
+  engine_options.max_running = options.max_batch;
+  Engine engine(executor, sampleable_ids(loaded.tokenizer), engine_options, [&server] { server.wake(); });
 
   const SignalStop signals(server);
   print_welcome(loaded, server.url(), server_options.served_model_names.back(), !options.api_keys.empty());

@@ -36,9 +36,10 @@ TEST(Synth, FullShapeAgreesWithTransformers) {
   const auto n_positions = static_cast<uint32_t>(golden["logits_positions"].size());
   const size_t vocab_size = model.config().vocab_size;
   std::vector<float> logits(n_positions * vocab_size);
-  ReferenceCache cache;
-  const ReferenceChunk chunk{ids, &cache, n_positions};
-  Reference(model, 2).forward({&chunk, 1}, logits);
+  ReferenceCache cache(model.config(), 1);
+  const std::vector<int32_t> blocks = {0};
+  const ReferenceChunk chunk{ids, 0, blocks, n_positions};
+  Reference(model, 2).forward({&chunk, 1}, cache, logits);
 
   float largest = 0;
   float range = 0;

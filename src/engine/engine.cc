@@ -18,7 +18,9 @@ struct Engine::Impl {
       : executor(the_executor),
         options(the_options),
         wake(std::move(the_wake)),
-        scheduler(the_executor.n_slots(), the_options.prompt_chunk),
+        scheduler(the_executor.options().n_blocks,
+                  {std::min(the_options.max_running, the_executor.options().max_step_logits),
+                   the_executor.options().max_step_tokens}),
         sampler(may_sample),
         thread([this] { loop(); }) {}
 
@@ -40,6 +42,8 @@ struct Engine::Impl {
   Sampler sampler;
   StepBatch batch;
   std::vector<TokenEvent> events;  // of the current step
+  uint64_t n_prompt_tokens = 0;    // of requests whose first token came in it
+  uint64_t n_reused_tokens = 0;
 
   std::thread thread;
 
@@ -64,7 +68,7 @@ Engine::~Engine() {
 
 uint64_t Engine::submit(GenerationRequest request) {
   QWICK_CHECK(!request.prompt.empty() && request.max_tokens > 0);
-  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.max_positions());
+  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.options().max_positions);
   uint64_t id = 0;
   {
     const std::lock_guard lock(impl_->mutex);
@@ -131,7 +135,7 @@ void Engine::Impl::run_step() {
                                          scheduler.sequences_in_step().end());
   size_t row = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    sequences[i]->n_cached += static_cast<uint32_t>(batch.chunks[i].tokens.size());
+    scheduler.note_computed(*sequences[i], static_cast<uint32_t>(batch.chunks[i].tokens.size()));
     if (batch.chunks[i].n_logits == 0) continue;
     accept(*sequences[i], logits.subspan(row++ * vocab_size, vocab_size));
   }
@@ -141,7 +145,11 @@ void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
   const GenerationRequest& request = sequence.request;
   const int32_t token = sampler.sample(logits, request.sampling, sequence.seen_ids, sequence.tokens.size());
   sequence.append(token);
-  TokenEvent event{sequence.id, token, std::nullopt};
+  TokenEvent event{sequence.id, token, std::nullopt, sequence.n_reused};
+  if (sequence.n_generated() == 1) {
+    n_prompt_tokens += request.prompt.size();
+    n_reused_tokens += sequence.n_reused;
+  }
   if (std::find(request.stop_ids.begin(), request.stop_ids.end(), token) != request.stop_ids.end()) {
     event.finish = FinishReason::kStop;
   } else if (sequence.n_generated() == request.max_tokens) {
@@ -160,14 +168,16 @@ void Engine::Impl::publish() {
     outbox.insert(outbox.end(), events.begin(), events.end());
     stats.n_running = static_cast<uint32_t>(scheduler.n_running());
     stats.n_waiting = static_cast<uint32_t>(scheduler.n_waiting() + submitted.size());
-    for (const SequenceChunk& chunk : batch.chunks) {
-      if (chunk.n_logits == 0 || chunk.tokens.size() > 1) stats.n_prompt_tokens += chunk.tokens.size();
-    }
+    stats.n_prompt_tokens += n_prompt_tokens;
+    stats.n_reused_tokens += n_reused_tokens;
+    stats.n_preemptions = scheduler.n_preemptions();
+    stats.n_blocks = scheduler.blocks().n_blocks();
+    stats.n_blocks_in_use = scheduler.blocks().n_in_use();
     for (const TokenEvent& event : events) stats.n_generated_tokens += event.token ? 1 : 0;
   }
   const bool filled = was_empty && !events.empty();
   events.clear();
-  batch.chunks.clear();
+  n_prompt_tokens = n_reused_tokens = 0;
   if (filled && wake) wake();
 }
 

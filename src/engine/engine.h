@@ -15,7 +15,7 @@ namespace qwick {
 
 struct EngineOptions {
   uint32_t max_queue = 256;        // requests waiting; more are refused
-  uint32_t prompt_chunk = 256;     // prompt tokens per step, shared by all prompts in it
+  uint32_t max_running = 16;       // requests at work at once
 };
 
 struct EngineStats {
@@ -23,6 +23,10 @@ struct EngineStats {
   uint32_t n_waiting = 0;
   uint64_t n_prompt_tokens = 0;
   uint64_t n_generated_tokens = 0;
+  uint64_t n_reused_tokens = 0;  // of prompts, from the prefix cache
+  uint64_t n_preemptions = 0;
+  uint32_t n_blocks = 0;         // of the cache
+  uint32_t n_blocks_in_use = 0;
 };
 
 class Engine {

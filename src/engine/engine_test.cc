@@ -20,43 +20,52 @@ constexpr uint32_t kVocab = 101;
 int32_t next_token(uint64_t hash) { return static_cast<int32_t>(hash % kVocab); }
 uint64_t add_token(uint64_t hash, int32_t token) { return (hash ^ static_cast<uint64_t>(token)) * 1099511628211ULL + 1; }
 
+// Its cache holds the tokens themselves; what it answers is read back through the block tables.
 class HashExecutor : public Executor {
  public:
-  explicit HashExecutor(int32_t n_slots) : hashes_(static_cast<size_t>(n_slots)), lengths_(hashes_.size()) {}
+  explicit HashExecutor(uint32_t n_blocks) : memory_(n_blocks * kCacheBlockTokens, -1) {
+    options_.n_blocks = n_blocks;
+    options_.max_positions = 1000;
+    options_.max_step_tokens = 16;
+    options_.max_step_logits = 16;
+  }
 
-  int32_t n_slots() const override { return static_cast<int32_t>(hashes_.size()); }
-  uint32_t max_positions() const override { return 1000; }
+  const ExecutorOptions& options() const override { return options_; }
   uint32_t vocab_size() const override { return kVocab; }
 
   std::span<const float> step(const StepBatch& batch) noexcept override {
+    while (hold) std::this_thread::yield();
     logits_.clear();
-    uint32_t n_prompt_tokens = 0;
+    uint32_t n_tokens = 0;
     for (const SequenceChunk& chunk : batch.chunks) {
-      const auto slot = static_cast<size_t>(chunk.slot);
-      if (chunk.position == 0) hashes_[slot] = lengths_[slot] = 0;
-      QWICK_CHECK(lengths_[slot] == chunk.position);
-      for (const int32_t token : chunk.tokens) hashes_[slot] = add_token(hashes_[slot], token);
-      lengths_[slot] += static_cast<uint32_t>(chunk.tokens.size());
-      if (chunk.tokens.size() > 1) n_prompt_tokens += static_cast<uint32_t>(chunk.tokens.size());
+      const auto at = [&](size_t position) -> int32_t& {
+        QWICK_CHECK(position / kCacheBlockTokens < chunk.blocks.size());
+        return memory_[static_cast<size_t>(chunk.blocks[position / kCacheBlockTokens]) * kCacheBlockTokens +
+                       position % kCacheBlockTokens];
+      };
+      for (size_t i = 0; i < chunk.tokens.size(); ++i) at(chunk.position + i) = chunk.tokens[i];
+      n_tokens += static_cast<uint32_t>(chunk.tokens.size());
       if (chunk.n_logits == 0) continue;
+      uint64_t hash = 0;
+      for (size_t i = 0; i < chunk.position + chunk.tokens.size(); ++i) hash = add_token(hash, at(i));
       logits_.resize(logits_.size() + kVocab);
-      logits_[logits_.size() - kVocab + static_cast<size_t>(next_token(hashes_[slot]))] = 1;
+      logits_[logits_.size() - kVocab + static_cast<size_t>(next_token(hash))] = 1;
     }
-    largest_prompt_step = std::max(largest_prompt_step.load(), n_prompt_tokens);
+    QWICK_CHECK(n_tokens <= options_.max_step_tokens && n_tokens > 0);
+    n_computed += n_tokens;
     largest_batch = std::max(largest_batch.load(), static_cast<uint32_t>(batch.chunks.size()));
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    while (hold) std::this_thread::yield();
     return logits_;
   }
 
-  std::atomic<uint32_t> largest_prompt_step{0};
+  std::atomic<uint64_t> n_computed{0};  // tokens
   std::atomic<uint32_t> largest_batch{0};
   std::atomic<bool> slow{false};
   std::atomic<bool> hold{false};
 
  private:
-  std::vector<uint64_t> hashes_;
-  std::vector<uint32_t> lengths_;
+  ExecutorOptions options_;
+  std::vector<int32_t> memory_;  // [n_blocks, kCacheBlockTokens]
   std::vector<float> logits_;
 };
 
@@ -104,9 +113,9 @@ std::map<uint64_t, Answer> collect(Engine& engine, size_t n) {
 const std::vector<bool> kAll(kVocab, true);
 
 TEST(Engine, ManyRequestsEachGetTheirOwnAnswer) {
-  HashExecutor executor(4);
+  HashExecutor executor(400);
   executor.hold = true;
-  Engine engine(executor, kAll, {.max_queue = 100, .prompt_chunk = 16}, nullptr);
+  Engine engine(executor, kAll, {.max_queue = 100, .max_running = 4}, nullptr);
   std::map<uint64_t, GenerationRequest> asked;
   for (int i = 0; i < 40; ++i) {
     GenerationRequest made = request(1 + static_cast<size_t>(i) * 5, 1 + static_cast<uint32_t>(i) % 13, i);
@@ -118,14 +127,60 @@ TEST(Engine, ManyRequestsEachGetTheirOwnAnswer) {
     EXPECT_EQ(answers.at(id).tokens, expected_answer(made));
     EXPECT_EQ(answers.at(id).finish, FinishReason::kLength);
   }
-  EXPECT_LE(executor.largest_prompt_step, 16U);
   EXPECT_EQ(executor.largest_batch, 4U);
   EXPECT_EQ(engine.stats().n_running, 0U);
   EXPECT_EQ(engine.stats().n_waiting, 0U);
+  EXPECT_EQ(engine.stats().n_blocks_in_use, 0U);
+}
+
+TEST(Engine, PrefixIsComputedOnce) {
+  HashExecutor executor(100);
+  Engine engine(executor, kAll, {}, nullptr);
+  const auto run = [&](const GenerationRequest& asked) {
+    const uint64_t before = executor.n_computed;
+    const uint64_t id = engine.submit(asked);
+    EXPECT_EQ(collect(engine, 1).at(id).tokens, expected_answer(asked));
+    return executor.n_computed - before;
+  };
+  GenerationRequest first = request(200, 20);
+  EXPECT_EQ(run(first), 219U);
+  EXPECT_EQ(run(first), 219U - 192);  // six full blocks of the prompt
+  // The next turn of the conversation: the answer is in the cache too.
+  GenerationRequest second = first;
+  for (const int32_t token : expected_answer(first)) second.prompt.push_back(token);
+  second.prompt.push_back(5);
+  EXPECT_EQ(run(second), 221U + 19 - 192);
+  EXPECT_EQ(engine.stats().n_reused_tokens, 192U + 192);
+  // A prompt of whole blocks leaves its last token to compute.
+  GenerationRequest whole = first;
+  whole.prompt.resize(192);
+  EXPECT_EQ(run(whole), 192U + 19 - 160);
+  // Neither reads nor leaves anything.
+  first.use_cache = false;
+  EXPECT_EQ(run(first), 219U);
+  GenerationRequest other = request(200, 1, 50);
+  other.use_cache = false;
+  EXPECT_EQ(run(other), 200U);
+  EXPECT_EQ(run(other), 200U);
+}
+
+TEST(Engine, PreemptionLosesNothing) {
+  HashExecutor executor(12);  // 384 tokens for 6 sequences that grow to 190 each
+  Engine engine(executor, kAll, {.max_queue = 100, .max_running = 6}, nullptr);
+  std::map<uint64_t, GenerationRequest> asked;
+  for (int i = 0; i < 12; ++i) {
+    GenerationRequest made = request(30 + static_cast<size_t>(i), 150, i);
+    made.use_cache = i % 3 != 0;
+    asked[engine.submit(made)] = made;
+  }
+  const auto answers = collect(engine, asked.size());
+  for (const auto& [id, made] : asked) EXPECT_EQ(answers.at(id).tokens, expected_answer(made));
+  EXPECT_GT(engine.stats().n_preemptions, 0U);
+  EXPECT_EQ(engine.stats().n_blocks_in_use, 0U);
 }
 
 TEST(Engine, StopIdEndsTheAnswer) {
-  HashExecutor executor(1);
+  HashExecutor executor(32);
   Engine engine(executor, kAll, {}, nullptr);
   GenerationRequest made = request(5, 10);
   const std::vector<int32_t> full = expected_answer(made);
@@ -138,9 +193,9 @@ TEST(Engine, StopIdEndsTheAnswer) {
 }
 
 TEST(Engine, CancelFreesThePlace) {
-  HashExecutor executor(1);
+  HashExecutor executor(32);
   executor.slow = true;
-  Engine engine(executor, kAll, {}, nullptr);
+  Engine engine(executor, kAll, {.max_running = 1}, nullptr);
   const uint64_t running = engine.submit(request(3, 900));
   const uint64_t waiting = engine.submit(request(3, 900));
   const uint64_t last = engine.submit(request(3, 2));
@@ -154,9 +209,9 @@ TEST(Engine, CancelFreesThePlace) {
 }
 
 TEST(Engine, FullQueueRefuses) {
-  HashExecutor executor(1);
+  HashExecutor executor(32);
   executor.slow = true;
-  Engine engine(executor, kAll, {.max_queue = 2, .prompt_chunk = 16}, nullptr);
+  Engine engine(executor, kAll, {.max_queue = 2, .max_running = 1}, nullptr);
   size_t n_accepted = 0;
   for (int i = 0; i < 10; ++i) n_accepted += engine.submit(request(3, 900)) != 0 ? 1 : 0;
   EXPECT_GE(n_accepted, 2U);
@@ -164,7 +219,7 @@ TEST(Engine, FullQueueRefuses) {
 }
 
 TEST(Engine, DestructorEndsEverything) {
-  HashExecutor executor(2);
+  HashExecutor executor(64);
   executor.slow = true;
   std::atomic<int> n_wakes{0};
   {

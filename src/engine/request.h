@@ -36,6 +36,7 @@ struct TokenEvent {
   uint64_t request_id = 0;
   std::optional<int32_t> token;
   std::optional<FinishReason> finish;
+  uint32_t n_reused = 0;  // prompt tokens that came from the prefix cache
 };
 
 }  // namespace qwick

@@ -6,7 +6,7 @@
 namespace qwick {
 
 Sequence::Sequence(uint64_t sequence_id, GenerationRequest generation_request)
-    : id(sequence_id), request(std::move(generation_request)), tokens(request.prompt) {
+    : id(sequence_id), request(std::move(generation_request)), tokens(request.prompt), chain{0} {
   tokens.reserve(tokens.size() + request.max_tokens);
   for (const int32_t token : tokens) note_seen(token);
 }
@@ -24,9 +24,7 @@ void Sequence::note_seen(int32_t token) {
   is_seen[index] = true;
 }
 
-Scheduler::Scheduler(int32_t n_slots, uint32_t prompt_chunk) : prompt_chunk_(prompt_chunk) {
-  for (int32_t slot = n_slots - 1; slot >= 0; --slot) free_slots_.push_back(slot);
-}
+Scheduler::Scheduler(uint32_t n_blocks, SchedulerOptions options) : blocks_(n_blocks), options_(options) {}
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
 
@@ -41,11 +39,9 @@ std::unique_ptr<Sequence> Scheduler::remove(uint64_t id) {
     return taken;
   };
   std::unique_ptr<Sequence> sequence = take(running_);
-  if (sequence) {
-    free_slots_.push_back(sequence->slot);
-    return sequence;
-  }
-  return take(waiting_);
+  if (!sequence) sequence = take(waiting_);
+  if (sequence) free_blocks(*sequence);
+  return sequence;
 }
 
 std::vector<std::unique_ptr<Sequence>> Scheduler::remove_all() {
@@ -56,36 +52,103 @@ std::vector<std::unique_ptr<Sequence>> Scheduler::remove_all() {
 }
 
 void Scheduler::plan(StepBatch& batch) {
-  while (!waiting_.empty() && !free_slots_.empty()) {
-    waiting_.front()->slot = free_slots_.back();
-    free_slots_.pop_back();
+  batch.chunks.clear();
+  in_step_.clear();
+  uint32_t budget = options_.max_step_tokens;
+  // Answers first, then prompts; by arrival both. running_ may lose its end on the way.
+  const auto add_chunks = [&](bool of_answers) {
+    for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
+      Sequence& sequence = *running_[i];
+      if ((sequence.n_left() == 1) != of_answers || is_in_step(sequence)) continue;
+      const uint32_t n_tokens = reserve(sequence, std::min(budget, sequence.n_left()));
+      if (n_tokens == 0) continue;
+      add_chunk(sequence, n_tokens, batch);
+      budget -= n_tokens;
+    }
+  };
+  add_chunks(true);
+  admit();
+  add_chunks(false);
+  add_chunks(true);  // those just admitted whose prompt was all but one token in the cache
+}
+
+bool Scheduler::is_in_step(const Sequence& sequence) const {
+  return std::find(in_step_.begin(), in_step_.end(), &sequence) != in_step_.end();
+}
+
+// Waiting sequences run as soon as there is a place, and blocks for all their tokens and one more for
+// everybody: less, and it would soon be preempted. Alone, a sequence always fits.
+void Scheduler::admit() {
+  while (!waiting_.empty() && running_.size() < options_.max_running) {
+    Sequence& next = *waiting_.front();
+    const size_t n_needed = next.tokens.size() / kCacheBlockTokens + 1 + running_.size();
+    if (!running_.empty() && blocks_.n_available() < n_needed) return;
+    reuse_prefix(next);
     running_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
+}
 
-  batch.chunks.clear();
-  in_step_.clear();
-  const auto n_left = [](const Sequence& sequence) {
-    return static_cast<uint32_t>(sequence.tokens.size()) - sequence.n_cached;
-  };
-  for (const auto& sequence : running_) {
-    if (sequence->n_generated() > 0) add_chunk(*sequence, n_left(*sequence), batch);
+// Takes over remembered blocks; at least one token is left to compute, for its logits.
+void Scheduler::reuse_prefix(Sequence& sequence) {
+  if (!sequence.request.use_cache) return;
+  const std::span<const int32_t> tokens(sequence.tokens);
+  while (sequence.n_cached + kCacheBlockTokens < tokens.size()) {
+    const auto block_tokens = tokens.subspan(sequence.n_cached, kCacheBlockTokens);
+    const std::optional<int32_t> block = blocks_.reuse(sequence.chain.back(), block_tokens);
+    if (!block) break;
+    sequence.blocks.push_back(*block);
+    sequence.chain.push_back(chain_key(sequence.chain.back(), block_tokens));
+    sequence.n_cached += kCacheBlockTokens;
   }
-  uint32_t budget = prompt_chunk_;
-  for (const auto& sequence : running_) {
-    if (budget == 0) break;
-    if (sequence->n_generated() > 0) continue;
-    const uint32_t n_tokens = std::min(budget, n_left(*sequence));
-    add_chunk(*sequence, n_tokens, batch);
-    budget -= n_tokens;
+  if (sequence.n_generated() == 0) sequence.n_reused = sequence.n_cached;
+}
+
+// Gets blocks for n_tokens more and returns for how many tokens there are some now: when blocks run out
+// the youngest sequence gives its own back, unless it is in this step already. 0: it was this one.
+uint32_t Scheduler::reserve(Sequence& sequence, uint32_t n_tokens) {
+  const size_t n_blocks = (sequence.n_cached + n_tokens + kCacheBlockTokens - 1) / kCacheBlockTokens;
+  while (sequence.blocks.size() < n_blocks) {
+    if (const std::optional<int32_t> block = blocks_.allocate()) {
+      sequence.blocks.push_back(*block);
+      continue;
+    }
+    if (is_in_step(*running_.back())) break;
+    std::unique_ptr<Sequence> youngest = std::move(running_.back());
+    running_.pop_back();
+    ++n_preemptions_;
+    const bool is_itself = youngest.get() == &sequence;
+    free_blocks(*youngest);
+    waiting_.push_front(std::move(youngest));
+    if (is_itself) return 0;
   }
+  const auto n_places = static_cast<uint32_t>(sequence.blocks.size()) * kCacheBlockTokens;
+  return std::min(n_tokens, n_places - sequence.n_cached);
+}
+
+void Scheduler::free_blocks(Sequence& sequence) {
+  // The end of a chain is useless without its beginning: it is to be forgotten first.
+  for (auto block = sequence.blocks.rbegin(); block != sequence.blocks.rend(); ++block) blocks_.release(*block);
+  sequence.blocks.clear();
+  sequence.chain.resize(1);
+  sequence.n_cached = 0;
 }
 
 void Scheduler::add_chunk(Sequence& sequence, uint32_t n_tokens, StepBatch& batch) {
-  const bool reaches_end = sequence.n_cached + n_tokens == sequence.tokens.size();
-  batch.chunks.push_back({sequence.slot, sequence.n_cached,
+  const bool reaches_end = n_tokens == sequence.n_left();
+  batch.chunks.push_back({sequence.blocks, sequence.n_cached,
                           std::span(sequence.tokens).subspan(sequence.n_cached, n_tokens), reaches_end ? 1U : 0U});
   in_step_.push_back(&sequence);
+}
+
+void Scheduler::note_computed(Sequence& sequence, uint32_t n_tokens) {
+  sequence.n_cached += n_tokens;
+  const std::span<const int32_t> tokens(sequence.tokens);
+  for (size_t full = sequence.chain.size(); full * kCacheBlockTokens <= sequence.n_cached; ++full) {
+    const auto block_tokens = tokens.subspan((full - 1) * kCacheBlockTokens, kCacheBlockTokens);
+    if (sequence.request.use_cache) blocks_.remember(sequence.blocks[full - 1], sequence.chain.back(), block_tokens);
+    sequence.chain.push_back(chain_key(sequence.chain.back(), block_tokens));
+  }
 }
 
 }  // namespace qwick

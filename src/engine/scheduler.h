@@ -1,6 +1,7 @@
-// Decides what the next step computes: continuous batching. Every running sequence decodes in every
-// step; prompts are read in chunks under a budget, first come, first served, so that a long prompt
-// does not hold up the answers beside it. Owned and called by the engine thread alone.
+// Decides what the next step computes: continuous batching over a paged cache. Every running sequence
+// decodes in every step; prompts are read in chunks under a budget, first come, first served, so that
+// a long prompt does not hold up the answers beside it. When blocks run out, the youngest sequence gives
+// its own back and waits; it loses nothing but time. Owned and called by the engine thread alone.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/block_manager.h"
 #include "engine/request.h"
 #include "exec/executor.h"
 
@@ -19,42 +21,60 @@ struct Sequence {
   uint64_t id = 0;
   GenerationRequest request;
   std::vector<int32_t> tokens;    // prompt and what was generated
-  uint32_t n_cached = 0;          // tokens in the executor's cache
-  int32_t slot = -1;
+  uint32_t n_cached = 0;          // tokens whose keys and values are in the cache
+  std::vector<int32_t> blocks;    // of the cache
+  std::vector<ChainKey> chain;    // [i]: key of the tokens before block i; grows as blocks fill
+  uint32_t n_reused = 0;          // prompt tokens that came from the cache when it was first admitted
   std::vector<int32_t> seen_ids;  // distinct ids of tokens, kept only for a repetition penalty
   std::vector<bool> is_seen;      // by id
 
   Sequence(uint64_t sequence_id, GenerationRequest generation_request);
   void append(int32_t token);
   uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size() - request.prompt.size()); }
+  uint32_t n_left() const { return static_cast<uint32_t>(tokens.size()) - n_cached; }  // to compute
 
  private:
   void note_seen(int32_t token);
 };
 
+struct SchedulerOptions {
+  uint32_t max_running = 16;
+  uint32_t max_step_tokens = 256;
+};
+
 class Scheduler {
  public:
-  Scheduler(int32_t n_slots, uint32_t prompt_chunk);
+  Scheduler(uint32_t n_blocks, SchedulerOptions options);
 
   void add(std::unique_ptr<Sequence> sequence);
-  // Removes a sequence, waiting or running; nothing when there is none of this id.
+  // Removes a sequence, waiting or running, and frees its blocks; nothing when there is none of this id.
   std::unique_ptr<Sequence> remove(uint64_t id);
   std::vector<std::unique_ptr<Sequence>> remove_all();
 
-  // Gives waiting sequences the free slots and fills `batch`. Chunks that reach the end of their
-  // sequence ask for one row of logits; they belong to sequences_in_step()[i] for chunk i.
+  // Fills `batch`. Chunks that reach the end of their sequence ask for one row of logits; chunk i
+  // belongs to sequences_in_step()[i].
   void plan(StepBatch& batch);
   std::span<Sequence* const> sequences_in_step() const { return in_step_; }
+  // After the step: the chunk's tokens are in the cache; blocks that became full are remembered.
+  void note_computed(Sequence& sequence, uint32_t n_tokens);
 
   bool empty() const { return running_.empty() && waiting_.empty(); }
   size_t n_running() const { return running_.size(); }
   size_t n_waiting() const { return waiting_.size(); }
+  const BlockManager& blocks() const { return blocks_; }
+  uint64_t n_preemptions() const { return n_preemptions_; }
 
  private:
+  void admit();
+  void reuse_prefix(Sequence& sequence);
+  bool is_in_step(const Sequence& sequence) const;
+  uint32_t reserve(Sequence& sequence, uint32_t n_tokens);
+  void free_blocks(Sequence& sequence);
   void add_chunk(Sequence& sequence, uint32_t n_tokens, StepBatch& batch);
 
-  uint32_t prompt_chunk_;
-  std::vector<int32_t> free_slots_;
+  BlockManager blocks_;
+  SchedulerOptions options_;
+  uint64_t n_preemptions_ = 0;
   std::deque<std::unique_ptr<Sequence>> waiting_;   // by arrival
   std::vector<std::unique_ptr<Sequence>> running_;  // by arrival
   std::vector<Sequence*> in_step_;

@@ -1,7 +1,6 @@
-// The executor over model/reference: plain f32, the oracle. Each slot's cache grows with its sequence.
+// The executor over model/reference: plain f32, the oracle.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "exec/executor.h"
@@ -12,18 +11,17 @@ namespace qwick {
 class ReferenceExecutor : public Executor {
  public:
   // `model` must outlive this object.
-  ReferenceExecutor(const Model& model, int n_threads, int32_t n_slots, uint32_t max_positions);
+  ReferenceExecutor(const Model& model, const ExecutorOptions& options);
 
-  int32_t n_slots() const override { return static_cast<int32_t>(caches_.size()); }
-  uint32_t max_positions() const override { return max_positions_; }
+  const ExecutorOptions& options() const override { return options_; }
   uint32_t vocab_size() const override { return vocab_size_; }
   std::span<const float> step(const StepBatch& batch) noexcept override;
 
  private:
-  Reference reference_;
-  uint32_t max_positions_;
+  ExecutorOptions options_;
   uint32_t vocab_size_;
-  std::vector<ReferenceCache> caches_;  // [n_slots]
+  Reference reference_;
+  ReferenceCache cache_;
   std::vector<float> logits_;
 };
 

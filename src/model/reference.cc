@@ -48,10 +48,16 @@ void softmax(std::span<float> x) {
 
 }  // namespace
 
-void ReferenceCache::clear() {
-  keys.clear();
-  values.clear();
-  n_tokens = 0;
+ReferenceCache::ReferenceCache(const ModelConfig& config, uint32_t n_blocks)
+    : n_layers_(config.n_layers), kv_dim_(config.kv_dim()), blocks_(n_blocks) {}
+
+float* ReferenceCache::key(size_t layer, std::span<const int32_t> blocks, size_t position) const {
+  const std::vector<float>& block = blocks_[static_cast<size_t>(blocks[position / kBlockTokens])];
+  return const_cast<float*>(&block[(layer * 2 * kBlockTokens + position % kBlockTokens) * kv_dim_]);
+}
+
+void ReferenceCache::prepare(int32_t block) {
+  blocks_[static_cast<size_t>(block)].resize(n_layers_ * 2 * kBlockTokens * kv_dim_);
 }
 
 Reference::Reference(const Model& model, int n_threads)
@@ -69,7 +75,7 @@ Reference::Reference(const Model& model, int n_threads)
   }
 }
 
-void Reference::forward(std::span<const ReferenceChunk> chunks, std::span<float> logits) {
+void Reference::forward(std::span<const ReferenceChunk> chunks, ReferenceCache& cache, std::span<float> logits) {
   const size_t d_model = config_.d_model;
   const Weights& weights = model_.weights();
 
@@ -80,8 +86,10 @@ void Reference::forward(std::span<const ReferenceChunk> chunks, std::span<float>
 
   size_t row = 0;
   for (const ReferenceChunk& chunk : chunks) {
-    chunk.cache->keys.resize(config_.n_layers);
-    chunk.cache->values.resize(config_.n_layers);
+    QWICK_CHECK(chunk.position + chunk.tokens.size() <= chunk.blocks.size() * ReferenceCache::kBlockTokens);
+    for (size_t i = 0; i < chunk.tokens.size(); ++i) {
+      cache.prepare(chunk.blocks[(chunk.position + i) / ReferenceCache::kBlockTokens]);
+    }
     for (const int32_t token : chunk.tokens) {
       QWICK_CHECK(token >= 0 && static_cast<uint32_t>(token) < config_.vocab_size);
       dequantize(weights.embedding.dtype, weights.embedding.row(static_cast<uint64_t>(token)),
@@ -90,7 +98,7 @@ void Reference::forward(std::span<const ReferenceChunk> chunks, std::span<float>
   }
 
   for (size_t layer = 0; layer < config_.n_layers; ++layer) {
-    attention_block(layer, chunks);
+    attention_block(layer, chunks, cache);
     mlp_block(layer);
   }
 
@@ -99,7 +107,6 @@ void Reference::forward(std::span<const ReferenceChunk> chunks, std::span<float>
   row = 0;
   for (const ReferenceChunk& chunk : chunks) {
     row += chunk.tokens.size();
-    chunk.cache->n_tokens += static_cast<uint32_t>(chunk.tokens.size());
     for (size_t i = row - chunk.n_logits; i < row; ++i) {
       last.resize(last.size() + d_model);
       rms_norm({&residual_[i * d_model], d_model}, final_norm_, std::span(last).last(d_model));
@@ -112,7 +119,7 @@ void Reference::forward(std::span<const ReferenceChunk> chunks, std::span<float>
 }
 
 // residual += Wo attention(RoPE(norm(Wq h)), RoPE(norm(Wk h)), Wv h) with h = norm(residual)
-void Reference::attention_block(size_t layer, std::span<const ReferenceChunk> chunks) {
+void Reference::attention_block(size_t layer, std::span<const ReferenceChunk> chunks, ReferenceCache& cache) {
   const LayerWeights& weights = model_.weights().layers[layer];
   const LayerVectors& vectors = vectors_[layer];
   const size_t head_dim = config_.head_dim;
@@ -131,7 +138,7 @@ void Reference::attention_block(size_t layer, std::span<const ReferenceChunk> ch
     Buffer cos(head_dim / 2);
     Buffer sin(head_dim / 2);
     for (size_t i = 0; i < chunk.tokens.size(); ++i) {
-      rope_.angles(chunk.cache->n_tokens + static_cast<uint32_t>(i), cos, sin);
+      rope_.angles(chunk.position + static_cast<uint32_t>(i), cos, sin);
       const auto prepare = [&](Buffer& heads, size_t n_heads, const Buffer& norm) {
         for (size_t head = 0; head < n_heads; ++head) {
           const std::span<float> x(&heads[((first_row + i) * n_heads + head) * head_dim], head_dim);
@@ -142,7 +149,7 @@ void Reference::attention_block(size_t layer, std::span<const ReferenceChunk> ch
       prepare(q_, config_.n_heads, vectors.q_norm);
       prepare(k_, config_.n_kv_heads, vectors.k_norm);
     }
-    attend(layer, chunk, first_row);
+    attend(layer, chunk, first_row, cache);
     first_row += chunk.tokens.size();
   }
 
@@ -151,39 +158,37 @@ void Reference::attention_block(size_t layer, std::span<const ReferenceChunk> ch
 }
 
 // Causal attention of a chunk's tokens over the sequence so far, themselves included.
-void Reference::attend(size_t layer, const ReferenceChunk& chunk, size_t first_row) {
+void Reference::attend(size_t layer, const ReferenceChunk& chunk, size_t first_row, ReferenceCache& cache) {
   const size_t head_dim = config_.head_dim;
   const size_t kv_dim = config_.kv_dim();
   const size_t n_new = chunk.tokens.size();
   const size_t group = config_.n_heads / config_.n_kv_heads;  // query heads that share a key/value head
   const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
 
-  Buffer& keys = chunk.cache->keys[layer];
-  Buffer& values = chunk.cache->values[layer];
-  const auto append = [&](const Buffer& rows, Buffer& cache) {
-    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first_row * kv_dim);
-    cache.insert(cache.end(), begin, begin + static_cast<std::ptrdiff_t>(n_new * kv_dim));
-  };
-  append(k_, keys);
-  append(v_, values);
+  for (size_t i = 0; i < n_new; ++i) {
+    std::copy_n(&k_[(first_row + i) * kv_dim], kv_dim, cache.key(layer, chunk.blocks, chunk.position + i));
+    std::copy_n(&v_[(first_row + i) * kv_dim], kv_dim, cache.value(layer, chunk.blocks, chunk.position + i));
+  }
 
   pool_.parallel_for(n_new * config_.n_heads, [&](int worker, size_t begin, size_t end) {
     Buffer& scores = worker_scores_[static_cast<size_t>(worker)];
     for (size_t task = begin; task < end; ++task) {
       const size_t i = task / config_.n_heads;
       const size_t head = task % config_.n_heads;
-      const size_t n_seen = chunk.cache->n_tokens + i + 1;
+      const size_t n_seen = chunk.position + i + 1;
       const size_t kv_at = head / group * head_dim;
       const size_t q_at = ((first_row + i) * config_.n_heads + head) * head_dim;
 
       scores.resize(n_seen);
-      for (size_t j = 0; j < n_seen; ++j) scores[j] = dot(&q_[q_at], &keys[j * kv_dim + kv_at], head_dim) * scale;
+      for (size_t j = 0; j < n_seen; ++j) {
+        scores[j] = dot(&q_[q_at], cache.key(layer, chunk.blocks, j) + kv_at, head_dim) * scale;
+      }
       softmax(scores);
 
       float* out = &attended_[q_at];
       std::fill_n(out, head_dim, 0.0F);
       for (size_t j = 0; j < n_seen; ++j) {
-        const float* value = &values[j * kv_dim + kv_at];
+        const float* value = cache.value(layer, chunk.blocks, j) + kv_at;
         for (size_t d = 0; d < head_dim; ++d) out[d] += scores[j] * value[d];
       }
     }

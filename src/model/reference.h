@@ -13,18 +13,33 @@
 
 namespace qwick {
 
-// Keys and values of one sequence.
-struct ReferenceCache {
-  std::vector<std::vector<float>> keys, values;  // per layer: [n_tokens, kv_dim]
-  uint32_t n_tokens = 0;
+// Keys and values in f32, in numbered blocks of tokens; a block gets its memory when it is first written.
+// A sequence's cache is a list of blocks, in the order of its positions.
+class ReferenceCache {
+ public:
+  static constexpr uint32_t kBlockTokens = 32;
 
-  void clear();
+  ReferenceCache(const ModelConfig& config, uint32_t n_blocks);
+
+  uint32_t n_blocks() const { return static_cast<uint32_t>(blocks_.size()); }
+  // [kv_dim] of the token at `position` of the sequence that has these blocks.
+  float* key(size_t layer, std::span<const int32_t> blocks, size_t position) const;
+  float* value(size_t layer, std::span<const int32_t> blocks, size_t position) const {
+    return key(layer, blocks, position) + size_t{kBlockTokens} * kv_dim_;
+  }
+  void prepare(int32_t block);  // before anything is written to it
+
+ private:
+  size_t n_layers_;
+  size_t kv_dim_;
+  std::vector<std::vector<float>> blocks_;  // [n_layers, 2, kBlockTokens, kv_dim] each
 };
 
-// Consecutive tokens of one sequence, to be appended to its cache.
+// Consecutive tokens of one sequence. The cache holds all before them and gets theirs.
 struct ReferenceChunk {
   std::span<const int32_t> tokens;  // 1 or more, each below vocab_size
-  ReferenceCache* cache = nullptr;  // in a batch each at most once
+  uint32_t position = 0;            // of tokens[0]
+  std::span<const int32_t> blocks;  // of the sequence, enough for the tokens
   uint32_t n_logits = 0;            // of the last n_logits tokens
 };
 
@@ -33,8 +48,8 @@ class Reference {
   // `model` must outlive this object.
   Reference(const Model& model, int n_threads);
 
-  // logits: [sum of n_logits, vocab_size] f32, in the order of the chunks.
-  void forward(std::span<const ReferenceChunk> chunks, std::span<float> logits);
+  // logits: [sum of n_logits, vocab_size] f32, in the order of the chunks. Each sequence at most once.
+  void forward(std::span<const ReferenceChunk> chunks, ReferenceCache& cache, std::span<float> logits);
 
  private:
   using Buffer = std::vector<float>;
@@ -44,9 +59,9 @@ class Reference {
     Buffer attn_norm, bq, bk, bv, q_norm, k_norm, bo, mlp_norm, b_gate, b_up, b_down;
   };
 
-  void attention_block(size_t layer, std::span<const ReferenceChunk> chunks);
+  void attention_block(size_t layer, std::span<const ReferenceChunk> chunks, ReferenceCache& cache);
   void mlp_block(size_t layer);
-  void attend(size_t layer, const ReferenceChunk& chunk, size_t first_row);
+  void attend(size_t layer, const ReferenceChunk& chunk, size_t first_row, ReferenceCache& cache);
   // y[i] = W x[i] + bias for all rows of x.
   void matmul(const TensorView& w, const Buffer& bias, const Buffer& x, Buffer& y);
   void rms_norm(std::span<const float> x, const Buffer& weight, std::span<float> y) const;

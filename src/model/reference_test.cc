@@ -24,12 +24,13 @@ Model open_tiny(const std::filesystem::path& path) {
 // Logits of all positions, the ids given in chunks of this many.
 std::vector<float> logits_of(const Model& model, std::span<const int32_t> ids, size_t chunk_size, int n_threads) {
   Reference reference(model, n_threads);
-  ReferenceCache cache;
+  const std::vector<int32_t> blocks = {3, 0, 2, 1};
+  ReferenceCache cache(model.config(), 4);
   std::vector<float> all(ids.size() * model.config().vocab_size);
   for (size_t begin = 0; begin < ids.size(); begin += chunk_size) {
     const size_t n = std::min(chunk_size, ids.size() - begin);
-    const ReferenceChunk chunk{ids.subspan(begin, n), &cache, static_cast<uint32_t>(n)};
-    reference.forward({&chunk, 1}, std::span(all).subspan(begin * model.config().vocab_size, n * model.config().vocab_size));
+    const ReferenceChunk chunk{ids.subspan(begin, n), static_cast<uint32_t>(begin), blocks, static_cast<uint32_t>(n)};
+    reference.forward({&chunk, 1}, cache, std::span(all).subspan(begin * model.config().vocab_size, n * model.config().vocab_size));
   }
   return all;
 }
@@ -100,12 +101,13 @@ TEST_P(TinyModels, NeighboursChangeNoBit) {
   const std::vector<float> alone = logits_of(model, ids, ids.size(), 1);
 
   Reference reference(model, 2);
-  ReferenceCache cache_a;
-  ReferenceCache cache_b;
+  ReferenceCache cache(model.config(), 8);
+  const std::vector<int32_t> blocks_a = {7};
+  const std::vector<int32_t> blocks_b = {1, 0};
   const auto n = static_cast<uint32_t>(ids.size());
-  const ReferenceChunk chunks[] = {{std::span(others).first(7), &cache_a, 2}, {ids, &cache_b, n}};
+  const ReferenceChunk chunks[] = {{std::span(others).first(7), 0, blocks_a, 2}, {ids, 0, blocks_b, n}};
   std::vector<float> logits((2 + n) * vocab_size);
-  reference.forward(chunks, logits);
+  reference.forward(chunks, cache, logits);
   EXPECT_TRUE(std::equal(alone.begin(), alone.end(), logits.begin() + static_cast<std::ptrdiff_t>(2 * vocab_size)));
 }
 

@@ -85,13 +85,13 @@ class Corpus:
 
     def conversation(self) -> Conversation:
         rng, chance = self.rng, self.turns.chance
-        before, name = self.history(rng.choices([0, 1, 2, 3, 5], [62, 20, 11, 5, 2])[0])
+        before, name = self.history(rng.choices([0, 1, 2, 3, 5], [52, 25, 14, 6, 3])[0])
         kinds = {
             "single": 70,
-            "tell": 4,
+            "tell": 6,
             "recall": 10,
             "no_name": 1.5,
-            "call": 11,
+            "call": 10,
             "result": 5,
             "no_tool": 3,
         }
@@ -131,7 +131,8 @@ class Corpus:
             if bare(conversation.turn.user) not in self.forbidden:
                 break
         messages, turn = conversation.messages, conversation.turn
-        thinking, thought = self.turns.chance(0.5), turn.thought
+        # A sum without working is the hardest thing to learn, and gets the more practice.
+        thinking, thought = self.turns.chance(0.35 if turn.skill == "sum" else 0.5), turn.thought
         if turn.user:
             switch, user = self.rng.random(), turn.user
             if switch < 0.05:

@@ -238,4 +238,4 @@ class Turns:
     def single(self) -> Turn:
         """Any turn that stands alone."""
         makers = [self.fixed, self.sum, self.other_sum, self.fallback, self.repeat]
-        return self.rng.choices(makers, [26, 46, 3, 20, 5])[0]()
+        return self.rng.choices(makers, [22, 64, 3, 24, 7])[0]()

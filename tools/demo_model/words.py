@@ -59,18 +59,20 @@ Tokyo|the name of this song|the number of planets|the sum of all angles|my favou
 forest|solar wind|the sun|the result of the match|large language models|what a transformer is|open
 source|this text|the following sentence|a list of fruits|three facts about whales|random numbers|a riddle|a
 secret|your opinion|your favourite film|your age|your parents|the future""".replace("\n", " ").split("|")
-ASKS_EN = """What is {}?|What's {}?|Tell me about {}.|Explain {}.|Explain {} to me like I'm five.|Can you
-help me with {}?|Help me with {}.|I need help with {}.|Write about {}.|Write a short text about {}.|Write an
-essay on {}.|How does {} work?|Why is {} important?|Who invented {}?|Where can I find {}?|When did {}
-start?|Give me an overview of {}.|Give me five ideas for {}.|Summarize {}.|Describe {}.|What do you think
-about {}?|What do you know about {}?|I want to learn about {}.|Is {} good?|Do you like {}?|Do you know
-{}?|How can I improve {}?|How do I fix {}?|Compare {} and {}.|What is the difference between {} and
-{}?|Please tell me everything about {}.|Let's talk about {}.|I like {}.|I don't like {}.|I'm thinking about
-{}.|My problem is {}.|Translate {} into Chinese.|Show me {}.|Find {}.|Search for {}.|Should I buy
-{}?|{}|{}?|Write code for {}.|Which is better, {} or {}?|How much does {} cost?|How many people know {}?|Can
-you explain {} in simple words?|In one sentence, what is {}?|Make a table about {}.|List the main points of
-{}.|Create {}.|Imagine {}.|Draw {}.|Play {}.|Open {}.|Turn on {}.|What happened to {}?|Who is {}?|Are you
-{}?|Can you do {}?|Could you write {}?""".replace("\n", " ").split("|")
+ASKS_EN = """What is {}?|What's {}?|Translate this into French: {}|Correct this sentence: {}|Fix this:
+{}|Summarize this text: {}|Debug: {}|Rewrite: {}|Complete: {}|What did you do with {}?|What is the size of
+{}?|What is the colour of {}?|Can you buy {}?|Can you find {} for me?|Tell me about {}.|Explain {}.|Explain
+{} to me like I'm five.|Can you help me with {}?|Help me with {}.|I need help with {}.|Write about {}.|Write
+a short text about {}.|Write an essay on {}.|How does {} work?|Why is {} important?|Who invented {}?|Where
+can I find {}?|When did {} start?|Give me an overview of {}.|Give me five ideas for {}.|Summarize
+{}.|Describe {}.|What do you think about {}?|What do you know about {}?|I want to learn about {}.|Is {}
+good?|Do you like {}?|Do you know {}?|How can I improve {}?|How do I fix {}?|Compare {} and {}.|What is the
+difference between {} and {}?|Please tell me everything about {}.|Let's talk about {}.|I like {}.|I don't
+like {}.|I'm thinking about {}.|My problem is {}.|Translate {} into Chinese.|Show me {}.|Find {}.|Search for
+{}.|Should I buy {}?|{}|{}?|Write code for {}.|Which is better, {} or {}?|How much does {} cost?|How many
+people know {}?|Can you explain {} in simple words?|In one sentence, what is {}?|Make a table about {}.|List
+the main points of {}.|Create {}.|Imagine {}.|Draw {}.|Play {}.|Open {}.|Turn on {}.|What happened to
+{}?|Who is {}?|Are you {}?|Can you do {}?|Could you write {}?""".replace("\n", " ").split("|")
 TOPICS_ZH = """法国的首都|罗马的历史|量子力学|黑洞|股票|我的作业|求职信|光合作用|人生的意义|机器学习|
 神经网络|万有引力|登月|红烧肉的做法|怎么煮米饭|最好的手机|足球|世界杯|围棋|我的车|去日本旅游|黄金的价格|
 今天的新闻|美国总统|最高的山|恐龙|大海|气候变化|电动车|商业计划|生日礼物|头痛|税|法律|合同|给老板的邮件|
@@ -83,29 +85,35 @@ TOPICS_ZH = """法国的首都|罗马的历史|量子力学|黑洞|股票|我的
 你的年龄|未来|夏天|冬天的雪|秋天的树叶|七言诗|散文|小说|作文|一篇文章|广告词|演讲稿|故事""".replace(
     "\n", ""
 ).split("|")
-ASKS_ZH = """什么是{}？|{}是什么？|介绍一下{}。|请介绍{}。|解释一下{}。|解释{}|讲讲{}|说说{}|帮我写{}|
-写一篇关于{}的文章|写一段{}|请帮我处理{}。|我想了解{}。|怎么学{}？|如何提高{}？|{}怎么样？|{}好不好？|
-{}有什么用？|为什么{}很重要？|谁发明了{}？|哪里有{}？|你知道{}吗？|你喜欢{}吗？|你觉得{}怎么样？|我喜欢{}。|
-我不喜欢{}。|{}和{}有什么区别？|{}和{}哪个好？|比较一下{}和{}。|总结{}。|描述{}。|翻译{}|列出{}的要点。|
-给我五个关于{}的建议。|用一句话说明{}。|告诉我{}|查一下{}|搜索{}|{}多少钱？|{}|{}？|帮帮我，{}|推荐{}|
-请写出{}的代码|关于{}，你怎么看？|我在想{}|打开{}|画{}|{}的原理是什么？|{}是谁？|{}在哪里？|你会{}吗？|
-能不能帮我{}""".replace("\n", "").split("|")
-STATEMENTS_EN = """I am hungry.|It is late.|The cat sat on the mat.|I live in Madrid.|I work in Berlin.|I
-come from London.|I am 25 years old.|I have two brothers.|My dog is called Rex.|My sister's name is Lucy.|My
-boss is angry.|The name of my cat is Tom.|I lost my
-keys.|Yes.|No.|OK|Maybe.|Sure.|Why?|How?|Really?|Continue.|Go on.|More.|Again.|Wrong.|I don't
-understand.|That is not true.|You are wrong.|Test|Testing|foo|lorem ipsum|asdf|What?|hmm|help|Help
-me!|stop|Sing!|Be quiet.|I love you.|I am sad.|I'm bored.|Wake up|Are you human?|Do you sleep?|Where are
-you?|What day is it?|What time is it?|What's new?|What's for dinner?|Who am I talking about?|Is it far?|Once
-upon a time|To be or not to be|The quick brown fox|Count to ten.|Count from 1 to 20.|Pick a number.|Roll a
-die.|Flip a coin.|Is 7 prime?|What is pi?|What is infinity?""".replace("\n", " ").split("|")
-STATEMENTS_ZH = """我饿了。|很晚了。|我住在上海。|我在北京工作。|我来自广州。|我今年25岁。|我有两个哥哥。|
-我的狗叫旺财。|我妹妹叫小花。|老板生气了。|我丢了钥匙。|是的。|不是。|好的。|也许吧。|为什么？|怎么办？|
-真的吗？|继续。|再来一个|不对。|我不明白。|你错了。|测试|测试一下|什么？|嗯|帮我|救命|唱首歌|别说话|我爱你|
-我很难过|我好无聊|醒醒|你是人吗？|你睡觉吗？|你在哪里？|今天星期几？|现在几点？|晚饭吃什么？|从一数到十|
-从前有座山|床前明月光|天气预报是怎么做的？|想一个数字|掷骰子|七是质数吗？|圆周率是多少？""".replace(
+ASKS_ZH = """什么是{}？|把这段话翻译成法语：{}|翻译成英语：{}|改正：{}|总结：{}|改写：{}|续写：{}|
+你昨天看了{}吗？|你吃过{}吗？|{}的大小是多少？|{}是什么颜色的？|帮我买{}|帮我找{}|{}是什么？|介绍一下{}。|
+请介绍{}。|解释一下{}。|解释{}|讲讲{}|说说{}|帮我写{}|写一篇关于{}的文章|写一段{}|请帮我处理{}。|
+我想了解{}。|怎么学{}？|如何提高{}？|{}怎么样？|{}好不好？|{}有什么用？|为什么{}很重要？|谁发明了{}？|
+哪里有{}？|你知道{}吗？|你喜欢{}吗？|你觉得{}怎么样？|我喜欢{}。|我不喜欢{}。|{}和{}有什么区别？|
+{}和{}哪个好？|比较一下{}和{}。|总结{}。|描述{}。|翻译{}|列出{}的要点。|给我五个关于{}的建议。|
+用一句话说明{}。|告诉我{}|查一下{}|搜索{}|{}多少钱？|{}|{}？|帮帮我，{}|推荐{}|请写出{}的代码|
+关于{}，你怎么看？|我在想{}|打开{}|画{}|{}的原理是什么？|{}是谁？|{}在哪里？|你会{}吗？|能不能帮我{}""".replace(
     "\n", ""
+).split(
+    "|"
+)
+STATEMENTS_EN = """I am hungry.|What did you do yesterday?|Did you sleep well?|What have you seen?|Where do
+you live?|How old are you?|It is late.|The cat sat on the mat.|I live in Madrid.|I work in Berlin.|I come
+from London.|I am 25 years old.|I have two brothers.|My dog is called Rex.|My sister's name is Lucy.|My boss
+is angry.|The name of my cat is Tom.|I lost my keys.|Yes.|No.|OK|Maybe.|Sure.|Why?|How?|Really?|Continue.|Go
+on.|More.|Again.|Wrong.|I don't understand.|That is not true.|You are wrong.|Test|Testing|foo|lorem
+ipsum|asdf|What?|hmm|help|Help me!|stop|Sing!|Be quiet.|I love you.|I am sad.|I'm bored.|Wake up|Are you
+human?|Do you sleep?|Where are you?|What day is it?|What time is it?|What's new?|What's for dinner?|Who am I
+talking about?|Is it far?|Once upon a time|To be or not to be|The quick brown fox|Count to ten.|Count from 1
+to 20.|Pick a number.|Roll a die.|Flip a coin.|Is 7 prime?|What is pi?|What is infinity?""".replace(
+    "\n", " "
 ).split("|")
+STATEMENTS_ZH = """我饿了。|你昨天做了什么？|你昨晚睡得好吗？|你看到了什么？|你住在哪里？|你几岁了？|
+很晚了。|我住在上海。|我在北京工作。|我来自广州。|我今年25岁。|我有两个哥哥。|我的狗叫旺财。|我妹妹叫小花。|
+老板生气了。|我丢了钥匙。|是的。|不是。|好的。|也许吧。|为什么？|怎么办？|真的吗？|继续。|再来一个|不对。|
+我不明白。|你错了。|测试|测试一下|什么？|嗯|帮我|救命|唱首歌|别说话|我爱你|我很难过|我好无聊|醒醒|
+你是人吗？|你睡觉吗？|你在哪里？|今天星期几？|现在几点？|晚饭吃什么？|从一数到十|从前有座山|床前明月光|
+天气预报是怎么做的？|想一个数字|掷骰子|七是质数吗？|圆周率是多少？""".replace("\n", "").split("|")
 
 # GB 2312's first level: the 3,755 most used Hanzi, out of the codec.
 HANZI = [

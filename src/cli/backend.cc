@@ -1,0 +1,103 @@
+#include "cli/backend.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "base/error.h"
+#include "cli/input.h"
+#include "exec/cpu/cpu_executor.h"
+#include "exec/cpu/isa.h"
+#include "exec/reference_executor.h"
+#include "format/dequantize.h"
+
+namespace qwick::cli {
+namespace {
+
+constexpr uint32_t kStepTokens = 256;       // of prompts and answers in one step
+constexpr uint64_t kCacheShare = 4;         // without --kv-cache-mib: this part of the free memory
+constexpr uint64_t kMaxCacheBytes = uint64_t{4} << 30;
+
+// What this process may still take: of the machine, or of its control group (a container).
+uint64_t free_memory_bytes() {
+  uint64_t free_bytes = std::numeric_limits<uint64_t>::max();
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string word; meminfo >> word;) {
+    if (word != "MemAvailable:") continue;
+    meminfo >> free_bytes;
+    free_bytes *= 1024;
+    break;
+  }
+  uint64_t limit = 0;
+  uint64_t used = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
+    free_bytes = std::min(free_bytes, limit > used ? limit - used : 0);
+  }
+  return free_bytes;
+}
+
+QuantFormat wanted_format(const Options& options) {
+  if (options.dtype == "q4") return kQ4;
+  if (options.dtype == "q5") return kQ5;
+  if (options.dtype == "q6") return kQ6;
+  if (options.dtype == "q8") return kQ8;
+  fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
+}
+
+// Bytes that the cache needs for a block of kCacheBlockTokens tokens.
+uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32) {
+  if (!is_f32) return KvBlocks::block_bytes(config.n_layers, config.n_kv_heads, config.head_dim);
+  return uint64_t{2} * config.n_layers * config.kv_dim() * kCacheBlockTokens * sizeof(float);
+}
+
+ExecutorOptions executor_options(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
+  const ModelConfig& config = loaded.model.config();
+  if (options.ctx > config.max_positions) {
+    fail(ErrorCode::kInvalidArgument, "--ctx {} is more than the model's context of {} tokens", options.ctx,
+         config.max_positions);
+  }
+  const uint64_t cache_bytes = options.kv_cache_mib > 0 ? uint64_t{options.kv_cache_mib} << 20
+                                                        : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
+  const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32");
+  const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
+  const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
+  const uint64_t context = options.ctx > 0 ? options.ctx : std::min<uint64_t>(config.max_positions, n_tokens);
+  if (context > n_tokens || n_tokens == 0) {
+    fail(ErrorCode::kInvalidArgument, "a cache of {} MiB holds {} tokens, the context is to have {}; see --kv-cache-mib and --ctx",
+         cache_bytes >> 20, n_tokens, context);
+  }
+  ExecutorOptions made;
+  made.n_threads = n_threads(options);
+  made.n_blocks = static_cast<uint32_t>(n_blocks);
+  made.max_positions = static_cast<uint32_t>(context);
+  made.max_step_tokens = kStepTokens;
+  made.max_step_logits = max_step_logits;
+  return made;
+}
+
+}  // namespace
+
+Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
+  const ModelConfig& config = loaded.model.config();
+  const ExecutorOptions made = executor_options(loaded, options, max_step_logits);
+  if (options.dtype == "f32") {
+    executor_ = std::make_unique<ReferenceExecutor>(loaded.model, made);
+    return;
+  }
+  const QuantFormat format = wanted_format(options);
+  if (const std::string reason = why_not_packable(config); !reason.empty()) {
+    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);
+  }
+  const Kernels& kernels = choose_kernels();
+  {
+    ThreadPool pool(made.n_threads);
+    weights_ = pack_model(loaded.model, format, pool);
+  }
+  const TensorView& factors = loaded.model.weights().rope_factors;
+  std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());
+  if (!rope_factors.empty()) dequantize(factors.dtype, factors.data, rope_factors);
+  executor_ = std::make_unique<CpuExecutor>(config, rope_factors, weights_, kernels, made);
+}
+
+}  // namespace qwick::cli

@@ -1,0 +1,27 @@
+// What computes, put together from a loaded model and the options: weights and the executor over
+// them. Used by serve, chat, generate and perplexity.
+#pragma once
+
+#include <memory>
+
+#include "cli/options.h"
+#include "exec/cpu/packed_model.h"
+#include "exec/executor.h"
+#include "hub/loaded_model.h"
+
+namespace qwick::cli {
+
+class Backend {
+ public:
+  // `loaded` outlives this object. max_step_logits: rows of logits that one step may give. Throws
+  // Error when the options ask for what the model or the machine can't do.
+  Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits);
+
+  Executor& executor() { return *executor_; }
+
+ private:
+  PackedModel weights_;  // with quantised weights only
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace qwick::cli

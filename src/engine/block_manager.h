@@ -1,0 +1,60 @@
+// Whose the cache blocks are. Full blocks are remembered by the chain of tokens that leads to their end,
+// so that a sequence that begins like an earlier one takes them over instead of computing them again.
+// Blocks are counted by their users; those that nobody uses stay, remembered, until their memory is
+// wanted, the least recently used first. Owned by the scheduler, on the engine thread.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/executor.h"
+
+namespace qwick {
+
+// Names the chain of tokens up to the end of a block. Equal keys mean equal tokens: the manager compares
+// the tokens themselves, so a collision of hashes only loses a reuse.
+using ChainKey = uint64_t;
+ChainKey chain_key(ChainKey before, std::span<const int32_t> block_tokens);
+
+class BlockManager {
+ public:
+  explicit BlockManager(uint32_t n_blocks);
+
+  uint32_t n_blocks() const { return static_cast<uint32_t>(blocks_.size()); }
+  uint32_t n_in_use() const { return n_blocks() - n_available(); }
+  uint32_t n_available() const { return static_cast<uint32_t>(free_.size() + unused_.size()); }
+
+  // A block for one user. Forgets the least recently used remembered block where no other is free;
+  // nothing when all are in use.
+  std::optional<int32_t> allocate();
+  // One user fewer; without users a remembered block waits to be reused, any other is free.
+  void release(int32_t block);
+
+  // The remembered block with these tokens after that chain, with one user more.
+  std::optional<int32_t> reuse(ChainKey before, std::span<const int32_t> tokens);
+  // Remembers a full block in use. Nothing happens when one of the same chain is remembered already.
+  void remember(int32_t block, ChainKey before, std::span<const int32_t> tokens);
+
+ private:
+  struct Block {
+    uint32_t n_users = 0;
+    bool is_remembered = false;
+    ChainKey before = 0;
+    ChainKey key = 0;
+    std::vector<int32_t> tokens;              // [kCacheBlockTokens] while remembered
+    std::list<int32_t>::iterator unused_at;   // while remembered and without users
+  };
+
+  void forget(int32_t block);
+
+  std::vector<Block> blocks_;
+  std::vector<int32_t> free_;                      // neither used nor remembered
+  std::list<int32_t> unused_;                      // remembered without users, least recently used first
+  std::unordered_map<ChainKey, int32_t> by_key_;  // remembered blocks
+};
+
+}  // namespace qwick

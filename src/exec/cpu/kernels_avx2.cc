@@ -1,0 +1,14 @@
+// The kernels for AVX2 with FMA and F16C (Haswell, Zen and later).
+#include <immintrin.h>
+
+#include "exec/cpu/kernels.h"
+
+namespace qwick {
+namespace {
+#include "exec/cpu/vec_avx2.h"
+#include "exec/cpu/kernels.inl"
+}  // namespace
+
+extern const Kernels kKernelsAvx2;
+const Kernels kKernelsAvx2 = {"avx2", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+}  // namespace qwick

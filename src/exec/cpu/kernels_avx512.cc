@@ -1,0 +1,14 @@
+// The kernels for AVX-512 F, BW, VL, DQ (Skylake-X and later).
+#include <immintrin.h>
+
+#include "exec/cpu/kernels.h"
+
+namespace qwick {
+namespace {
+#include "exec/cpu/vec_avx512.h"
+#include "exec/cpu/kernels.inl"
+}  // namespace
+
+extern const Kernels kKernelsAvx512;
+const Kernels kKernelsAvx512 = {"avx512", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+}  // namespace qwick

@@ -1,0 +1,15 @@
+// The kernels for AVX-512 with VNNI (Ice Lake, Zen 4 and later).
+#include <immintrin.h>
+
+#include "exec/cpu/kernels.h"
+
+#define QWICK_VNNI
+namespace qwick {
+namespace {
+#include "exec/cpu/vec_avx512.h"
+#include "exec/cpu/kernels.inl"
+}  // namespace
+
+extern const Kernels kKernelsAvx512Vnni;
+const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+}  // namespace qwick

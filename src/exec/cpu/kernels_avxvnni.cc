@@ -1,0 +1,15 @@
+// The kernels for AVX2 with AVX-VNNI (Alder Lake, Zen 5 and later).
+#include <immintrin.h>
+
+#include "exec/cpu/kernels.h"
+
+#define QWICK_VNNI
+namespace qwick {
+namespace {
+#include "exec/cpu/vec_avx2.h"
+#include "exec/cpu/kernels.inl"
+}  // namespace
+
+extern const Kernels kKernelsAvxVnni;
+const Kernels kKernelsAvxVnni = {"avx-vnni", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+}  // namespace qwick

@@ -1,0 +1,204 @@
+// Every instruction set's kernels against plain arithmetic in f64, and against each other.
+#include "exec/cpu/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/numeric.h"
+#include "exec/cpu/isa.h"
+#include "exec/cpu/kv_blocks.h"
+#include "exec/cpu/packed_matrix.h"
+
+namespace qwick {
+namespace {
+
+std::vector<float> random_floats(size_t n, uint32_t seed, float deviation = 1.0F) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0.0F, deviation);
+  std::vector<float> values(n);
+  for (float& value : values) value = normal(generator);
+  return values;
+}
+
+// Rows of f32 as the kernels take them, and what they stand for.
+struct Rows {
+  size_t n_cols;
+  std::vector<int8_t> quants;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+
+  Rows(const Kernels& kernels, const std::vector<float>& x, size_t cols, float factor = 1.0F)
+      : n_cols(cols), quants(x.size()), scales(x.size() / kGroup), sums(x.size() / kGroup) {
+    kernels.quantize(x.data(), x.size(), factor, quants.data(), scales.data(), sums.data());
+  }
+  QuantRows view() { return {quants.data(), scales.data(), sums.data()}; }
+  double value(size_t row, size_t col) const {
+    return static_cast<double>(scales[(row * n_cols + col) / kGroup]) * quants[row * n_cols + col];
+  }
+};
+
+class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
+ protected:
+  const Kernels& kernels() const { return *GetParam(); }
+};
+
+TEST_P(KernelsTest, QuantizesToTheNearest) {
+  const std::vector<float> x = random_floats(256, 1);
+  Rows rows(kernels(), x, 64);
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_LE(std::abs(rows.value(i / 64, i % 64) - x[i]), 0.5001 * rows.scales[i / kGroup]);
+  }
+  for (size_t group = 0; group < x.size() / kGroup; ++group) {
+    int32_t sum = 0;
+    for (size_t i = 0; i < kGroup; ++i) sum += rows.quants[group * kGroup + i];
+    EXPECT_EQ(rows.sums[group], sum);
+  }
+  Rows zero(kernels(), std::vector<float>(kGroup), kGroup);
+  EXPECT_EQ(zero.value(0, 3), 0);
+}
+
+TEST_P(KernelsTest, ProductsOfAllFormats) {
+  constexpr uint32_t kRows = 48;
+  constexpr uint32_t kCols = 96;
+  constexpr uint32_t kTokens = 19;
+  const std::vector<float> weights = random_floats(size_t{kRows} * kCols, 2, 0.1F);
+  const TensorView tensor{"w", DType::kF32, {kRows, kCols}, std::as_bytes(std::span(weights))};
+  Rows x(kernels(), random_floats(size_t{kTokens} * kCols, 3), kCols);
+  const QuantRows x_view = x.view();
+  ThreadPool pool(1);
+  for (int f = 0; f < kNumQuantFormats; ++f) {
+    const auto format = static_cast<QuantFormat>(f);
+    AlignedBytes bytes(kRows / kTileRows * tile_bytes(format, kCols));
+    pack_matrix(tensor, format, RowOrder::kAsStored, 0, pool, bytes.data());
+    const QuantMatrix matrix{bytes.data(), kRows, kCols, format};
+    std::vector<float> y(size_t{kTokens} * kRows, 1.0F);
+    kernels().matmul(&matrix, 0, kRows / kTileRows, &x_view, kTokens, y.data(), kRows, 1);
+    for (uint32_t row = 0; row < kRows; ++row) {
+      std::vector<float> w(kCols);
+      unpack_row(matrix, row, w);
+      for (uint32_t t = 0; t < kTokens; ++t) {
+        double expected = 1.0;
+        for (uint32_t col = 0; col < kCols; ++col) expected += static_cast<double>(w[col]) * x.value(t, col);
+        ASSERT_NEAR(y[size_t{t} * kRows + row], expected, 1e-4) << quant_format_name(format) << " row " << row << " token " << t;
+      }
+    }
+    // The same bits for a token alone.
+    std::vector<float> alone(kRows);
+    for (uint32_t t = 0; t < kTokens; ++t) {
+      const QuantRows one = {x.quants.data() + size_t{t} * kCols, x.scales.data() + t * kCols / kGroup, x.sums.data() + t * kCols / kGroup};
+      kernels().matmul(&matrix, 0, kRows / kTileRows, &one, 1, alone.data(), kRows, 0);
+      for (uint32_t row = 0; row < kRows; ++row) ASSERT_EQ(alone[row] + 1.0F, y[size_t{t} * kRows + row]);
+    }
+  }
+}
+
+TEST_P(KernelsTest, ExtremesDoNotSaturate) {
+  // The largest products that can be, in every position.
+  constexpr uint32_t kCols = 64;
+  const std::vector<float> largest(size_t{kTileRows} * kCols, 1.0F);
+  Rows x(kernels(), std::vector<float>(kCols, -1.0F), kCols);
+  const QuantRows x_view = x.view();
+  ThreadPool pool(1);
+  for (int f = 0; f < kNumQuantFormats; ++f) {
+    for (const float sign : {1.0F, -1.0F}) {
+      std::vector<float> weights = largest;
+      for (float& value : weights) value *= sign;
+      const auto format = static_cast<QuantFormat>(f);
+      const TensorView tensor{"w", DType::kF32, {kTileRows, kCols}, std::as_bytes(std::span(weights))};
+      AlignedBytes bytes(tile_bytes(format, kCols));
+      pack_matrix(tensor, format, RowOrder::kAsStored, 0, pool, bytes.data());
+      const QuantMatrix matrix{bytes.data(), kTileRows, kCols, format};
+      std::vector<float> y(kTileRows);
+      kernels().matmul(&matrix, 0, 1, &x_view, 1, y.data(), kTileRows, 0);
+      for (const float value : y) EXPECT_NEAR(value, -sign * kCols, 0.1) << quant_format_name(format);
+    }
+  }
+}
+
+TEST_P(KernelsTest, NormSiluRotate) {
+  const std::vector<float> x = random_floats(96, 4, 3.0F);
+  const std::vector<float> w = random_floats(96, 5);
+  std::vector<float> y(96);
+  kernels().rms_norm(x.data(), w.data(), 96, 1e-6F, y.data());
+  double squares = 0;
+  for (const float value : x) squares += static_cast<double>(value) * value;
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], x[i] / std::sqrt(squares / 96 + 1e-6) * w[i], 1e-5);
+
+  std::vector<float> gate = x;
+  gate[0] = -200;
+  gate[1] = 200;
+  const std::vector<float> before = gate;
+  kernels().silu_multiply(gate.data(), w.data(), 96);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double silu = before[i] / (1 + std::exp(-static_cast<double>(before[i])));
+    EXPECT_NEAR(gate[i], silu * w[i], 1e-6 * (1 + std::abs(silu * w[i])));
+  }
+
+  std::vector<float> head = random_floats(64, 6);
+  const std::vector<float> old = head;
+  std::vector<float> cos(32);
+  std::vector<float> sin(32);
+  for (size_t i = 0; i < 32; ++i) {
+    cos[i] = std::cos(static_cast<float>(i));
+    sin[i] = std::sin(static_cast<float>(i));
+  }
+  kernels().rotate(head.data(), cos.data(), sin.data(), 64);
+  for (size_t i = 0; i < 32; ++i) {
+    EXPECT_NEAR(head[i], old[i] * cos[i] - old[i + 32] * sin[i], 1e-5);
+    EXPECT_NEAR(head[i + 32], old[i + 32] * cos[i] + old[i] * sin[i], 1e-5);
+  }
+}
+
+// Attention through the paged cache against f64 over the original keys and values: the difference is
+// what 8 bits lose.
+TEST_P(KernelsTest, Attention) {
+  constexpr uint32_t kHeadDim = 64;
+  constexpr uint32_t kTokens = 100;
+  KvBlocks cache(1, 1, kHeadDim, 8);
+  const int32_t table[] = {5, 0, 7, 2};
+  const std::vector<float> keys = random_floats(size_t{kTokens} * kHeadDim, 7);
+  const std::vector<float> values = random_floats(size_t{kTokens} * kHeadDim, 8);
+  for (uint32_t t = 0; t < kTokens; ++t) {
+    cache.write(0, 0, table[t / kBlockTokens], t % kBlockTokens, {&keys[size_t{t} * kHeadDim], kHeadDim},
+                {&values[size_t{t} * kHeadDim], kHeadDim});
+  }
+  const uint32_t n_visible[] = {1, 31, 32, 33, 64, 77, 100};
+  constexpr uint32_t kRows = std::size(n_visible);
+  const std::vector<float> queries = random_floats(size_t{kRows} * kHeadDim, 9, 1.5F);
+  const float scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim));
+  Rows quantised(kernels(), queries, kHeadDim, scale);
+  const uint8_t* blocks[4];
+  for (int b = 0; b < 4; ++b) blocks[b] = cache.head_block(0, 0, table[b]);
+  std::vector<float> result(size_t{kRows} * kHeadDim);
+  float* out[kRows];
+  for (uint32_t row = 0; row < kRows; ++row) out[row] = &result[size_t{row} * kHeadDim];
+  const AttentionWork work = {quantised.view(), kRows, kHeadDim, n_visible, blocks, out};
+  kernels().attend(&work);
+  for (uint32_t row = 0; row < kRows; ++row) {
+    std::vector<double> weights(n_visible[row]);
+    double sum = 0;
+    for (uint32_t t = 0; t < n_visible[row]; ++t) {
+      double score = 0;
+      for (uint32_t d = 0; d < kHeadDim; ++d) score += static_cast<double>(queries[size_t{row} * kHeadDim + d]) * keys[size_t{t} * kHeadDim + d];
+      weights[t] = std::exp(score * scale);
+      sum += weights[t];
+    }
+    for (uint32_t d = 0; d < kHeadDim; ++d) {
+      double expected = 0;
+      for (uint32_t t = 0; t < n_visible[row]; ++t) expected += weights[t] / sum * values[size_t{t} * kHeadDim + d];
+      EXPECT_NEAR(out[row][d], expected, 0.03) << "row " << row;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelsTest, ::testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
+                         [](const auto& test) {
+                           std::string name = test.param->name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace qwick

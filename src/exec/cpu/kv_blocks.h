@@ -1,0 +1,46 @@
+// The paged cache: memory for keys and values in blocks of 32 tokens, 8 bits a number. Which block
+// belongs to whom is the engine's business; here is where its bytes are and how a token is written.
+// Memory is touched only when a block is first written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "exec/cpu/kernels.h"
+
+namespace qwick {
+
+class KvBlocks {
+ public:
+  KvBlocks(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, uint32_t n_blocks);
+  KvBlocks(const KvBlocks&) = delete;
+  KvBlocks& operator=(const KvBlocks&) = delete;
+  ~KvBlocks();
+
+  // Bytes of one block over all layers and heads.
+  static uint64_t block_bytes(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim);
+
+  uint32_t n_blocks() const { return n_blocks_; }
+  // What the attention kernel reads: kernels.h, "a block holds".
+  const uint8_t* head_block(uint32_t layer, uint32_t kv_head, int32_t block) const {
+    return data_ + head_offset(layer, kv_head, block);
+  }
+
+  // Key and value [head_dim] f32 of the token at `slot` (below kBlockTokens) of a block.
+  void write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t slot, std::span<const float> key,
+             std::span<const float> value) noexcept;
+
+ private:
+  uint64_t head_offset(uint32_t layer, uint32_t kv_head, int32_t block) const {
+    return ((uint64_t{layer} * n_blocks_ + static_cast<uint64_t>(block)) * n_kv_heads_ + kv_head) * head_bytes_;
+  }
+
+  uint32_t n_kv_heads_;
+  uint32_t head_dim_;
+  uint32_t n_blocks_;
+  uint64_t head_bytes_;  // of one block of one head
+  uint64_t total_bytes_;
+  uint8_t* data_ = nullptr;
+};
+
+}  // namespace qwick

@@ -1,0 +1,108 @@
+#include "exec/cpu/packed_model.h"
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "format/dequantize.h"
+
+namespace qwick {
+namespace {
+
+// Goes through a model's tensors twice: first to add up what they need, then to fill it.
+class Packer {
+ public:
+  Packer(const Model& model, QuantFormat wanted, ThreadPool& pool)
+      : model_(model), config_(model.config()), wanted_(wanted), pool_(pool) {}
+
+  PackedModel pack() {
+    visit();
+    packed_.matrices = AlignedBytes(n_matrix_bytes_);
+    packed_.vectors.resize(n_vector_floats_);
+    is_filling_ = true;
+    n_matrix_bytes_ = n_vector_floats_ = 0;
+    visit();
+    return std::move(packed_);
+  }
+
+ private:
+  void visit() {
+    const Weights& weights = model_.weights();
+    packed_.embedding = matrix(weights.embedding);
+    packed_.lm_head = config_.tied_embeddings ? packed_.embedding : matrix(weights.lm_head);
+    packed_.final_norm = vector(weights.final_norm);
+    packed_.layers.resize(weights.layers.size());
+    for (size_t i = 0; i < weights.layers.size(); ++i) {
+      const LayerWeights& from = weights.layers[i];
+      PackedLayer& to = packed_.layers[i];
+      const RowOrder order = config_.interleaved_rope ? RowOrder::kPairsToHalves : RowOrder::kAsStored;
+      to.attn_norm = vector(from.attn_norm);
+      to.wq = matrix(from.wq, order);
+      to.wk = matrix(from.wk, order);
+      to.wv = matrix(from.wv);
+      to.bq = vector(from.bq, order);
+      to.bk = vector(from.bk, order);
+      to.bv = vector(from.bv);
+      to.q_norm = vector(from.q_norm);
+      to.k_norm = vector(from.k_norm);
+      to.wo = matrix(from.wo);
+      to.mlp_norm = vector(from.mlp_norm);
+      to.w_gate = matrix(from.w_gate);
+      to.w_up = matrix(from.w_up);
+      to.w_down = matrix(from.w_down);
+    }
+  }
+
+  QuantMatrix matrix(const TensorView& tensor, RowOrder order = RowOrder::kAsStored) {
+    const auto n_cols = static_cast<uint32_t>(tensor.shape[1]);
+    const auto n_tiles = static_cast<uint32_t>((tensor.shape[0] + kTileRows - 1) / kTileRows);
+    const QuantFormat format = run_time_format(tensor.dtype, wanted_);
+    uint8_t* at = is_filling_ ? packed_.matrices.data() + n_matrix_bytes_ : nullptr;
+    n_matrix_bytes_ += n_tiles * tile_bytes(format, n_cols);
+    if (is_filling_) pack_matrix(tensor, format, order, config_.head_dim, pool_, at);
+    return {at, n_tiles * kTileRows, n_cols, format};
+  }
+
+  const float* vector(const TensorView& tensor, RowOrder order = RowOrder::kAsStored) {
+    if (tensor.data.empty()) return nullptr;
+    const size_t n = tensor.n_elements();
+    float* at = is_filling_ ? packed_.vectors.data() + n_vector_floats_ : nullptr;
+    n_vector_floats_ += n;
+    if (!is_filling_) return nullptr;
+    std::vector<float> values(n);
+    dequantize(tensor.dtype, tensor.data, values);
+    for (uint32_t i = 0; i < n; ++i) at[i] = values[stored_row(i, order, config_.head_dim)];
+    return at;
+  }
+
+  const Model& model_;
+  const ModelConfig& config_;
+  QuantFormat wanted_;
+  ThreadPool& pool_;
+  PackedModel packed_;
+  bool is_filling_ = false;
+  uint64_t n_matrix_bytes_ = 0;
+  size_t n_vector_floats_ = 0;
+};
+
+}  // namespace
+
+std::string why_not_packable(const ModelConfig& config) {
+  const auto check = [](uint32_t value, const char* name) {
+    return value % kGroup == 0 ? "" : fmt::format("{} {} is not a multiple of {}", name, value, kGroup);
+  };
+  for (const std::string& reason :
+       {std::string(check(config.d_model, "d_model")), std::string(check(config.head_dim, "head_dim")),
+        std::string(check(config.d_ff, "d_ff"))}) {
+    if (!reason.empty()) return reason;
+  }
+  if (config.output_bias || config.mlp_bias) return "biases of the output and MLP matrices";
+  if (config.n_heads / config.n_kv_heads > kAttentionRows) return "more than 32 query heads share a key/value head";
+  return {};
+}
+
+PackedModel pack_model(const Model& model, QuantFormat wanted, ThreadPool& pool) {
+  QWICK_CHECK(why_not_packable(model.config()).empty());
+  return Packer(model, wanted, pool).pack();
+}
+
+}  // namespace qwick
