@@ -1,2 +1,4 @@
 #include "cli/main.h"
-int main(int argc, char** argv) { return qwick::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  return qwick::cli::run(argc, argv);
+}

@@ -17,7 +17,8 @@ namespace {
 float f16_by_definition(uint16_t x) {
   const int exponent = (x >> 10) & 31;
   const int mantissa = x & 1023;
-  const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
   return static_cast<float>((x & 0x8000) ? -magnitude : magnitude);
 }
 
@@ -38,11 +39,13 @@ TEST(Numeric, EveryF16) {
 TEST(Numeric, F16RoundTrip) {
   for (uint32_t x = 0; x < 65536; ++x) {
     const float value = f16_to_f32(static_cast<uint16_t>(x));
-    if (!std::isnan(value)) { ASSERT_EQ(f32_to_f16(value), x); }
+    if (!std::isnan(value)) {
+      ASSERT_EQ(f32_to_f16(value), x);
+    }
   }
-  EXPECT_EQ(f32_to_f16(1.0F + 0x1p-11F), 0x3C00);                 // a tie, to even
+  EXPECT_EQ(f32_to_f16(1.0F + 0x1p-11F), 0x3C00);  // a tie, to even
   EXPECT_EQ(f32_to_f16(1.0F + 0x3p-11F), 0x3C02);
-  EXPECT_EQ(f32_to_f16(0x1p-25F), 0);                             // a tie between 0 and the smallest
+  EXPECT_EQ(f32_to_f16(0x1p-25F), 0);  // a tie between 0 and the smallest
   EXPECT_EQ(f32_to_f16(0x3p-25F), 2);
   EXPECT_EQ(f32_to_f16(65519.0F), 0x7BFF);
   EXPECT_EQ(f32_to_f16(65520.0F), 0x7C00);
@@ -58,7 +61,9 @@ TEST(Numeric, Bf16RoundsToNearestEven) {
   EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::numeric_limits<float>::quiet_NaN()))));
   for (uint32_t x = 0; x < 65536; ++x) {
     const float value = bf16_to_f32(static_cast<uint16_t>(x));
-    if (!std::isnan(value)) { ASSERT_EQ(f32_to_bf16(value), x); }
+    if (!std::isnan(value)) {
+      ASSERT_EQ(f32_to_bf16(value), x);
+    }
   }
 }
 

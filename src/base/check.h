@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define QWICK_CHECK(condition)                                                                  \
-  do {                                                                                          \
-    if (!(condition)) [[unlikely]] {                                                            \
-      std::fprintf(stderr, "%s:%d: bug: CHECK failed: %s\n", __FILE__, __LINE__, #condition);   \
-      std::abort();                                                                             \
-    }                                                                                           \
+#define QWICK_CHECK(condition)                                                                \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]] {                                                          \
+      std::fprintf(stderr, "%s:%d: bug: CHECK failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                           \
+    }                                                                                         \
   } while (false)

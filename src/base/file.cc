@@ -26,7 +26,9 @@ struct Descriptor {
   }
 };
 
-std::string errno_text() { return std::generic_category().message(errno); }
+std::string errno_text() {
+  return std::generic_category().message(errno);
+}
 
 void check_plain_name(std::string_view set, std::string_view file) {
   if (file.empty() || file == "." || file == ".." || file.find('/') != std::string_view::npos ||
@@ -43,7 +45,7 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
   if (file.fd < 0) {
     fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "{}: {}", name, errno_text());
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.fd, &status) != 0) fail(ErrorCode::kIo, "{}: {}", name, errno_text());
   if (!S_ISREG(status.st_mode)) fail(ErrorCode::kIo, "{}: not a regular file", name);
   const auto size = static_cast<size_t>(status.st_size);

@@ -43,7 +43,8 @@ class MappedFile {
 class FileSet {
  public:
   static FileSet directory(std::filesystem::path path);
-  static FileSet embedded(std::string name, std::map<std::string, std::span<const std::byte>, std::less<>> files);
+  static FileSet embedded(std::string name,
+                          std::map<std::string, std::span<const std::byte>, std::less<>> files);
 
   const std::string& name() const { return name_; }  // directory path, or the name given
   bool contains(std::string_view file) const;

@@ -8,7 +8,9 @@
 
 namespace qwick {
 
-inline float bf16_to_f32(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
+inline float bf16_to_f32(uint16_t x) {
+  return std::bit_cast<float>(static_cast<uint32_t>(x) << 16);
+}
 
 // Rounds to nearest even; NaN stays NaN.
 inline uint16_t f32_to_bf16(float x) {

@@ -27,9 +27,9 @@ class ThreadPool {
   template <typename Body>
   void run(Body&& body) noexcept {
     static_assert(std::is_invocable_v<Body, int>);
-    run_task([](void* context, int worker) noexcept {
-      (*static_cast<std::remove_reference_t<Body>*>(context))(worker);
-    }, const_cast<void*>(static_cast<const void*>(&body)));
+    run_task([](void* context,
+                int worker) noexcept { (*static_cast<std::remove_reference_t<Body>*>(context))(worker); },
+             const_cast<void*>(static_cast<const void*>(&body)));
   }
 
   // Inside a body: waits until all workers have come this far.

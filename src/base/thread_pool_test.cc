@@ -42,7 +42,8 @@ TEST(ThreadPool, BarrierSeparatesPhases) {
       for (int phase = 0; phase < 5; ++phase) {
         written[static_cast<size_t>(worker)] = 10 * round + phase;
         pool.barrier();
-        for (const int value : written) n_wrong[static_cast<size_t>(worker)] += value != 10 * round + phase ? 1 : 0;
+        for (const int value : written)
+          n_wrong[static_cast<size_t>(worker)] += value != 10 * round + phase ? 1 : 0;
         pool.barrier();
       }
     });

@@ -15,8 +15,8 @@
 namespace qwick::cli {
 namespace {
 
-constexpr uint32_t kStepTokens = 256;       // of prompts and answers in one step
-constexpr uint64_t kCacheShare = 4;         // without --kv-cache-mib: this part of the free memory
+constexpr uint32_t kStepTokens = 256;  // of prompts and answers in one step
+constexpr uint64_t kCacheShare = 4;    // without --kv-cache-mib: this part of the free memory
 constexpr uint64_t kMaxCacheBytes = uint64_t{4} << 30;
 
 // What this process may still take: of the machine, or of its control group (a container).
@@ -31,7 +31,8 @@ uint64_t free_memory_bytes() {
   }
   uint64_t limit = 0;
   uint64_t used = 0;
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit &&
+      std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
     free_bytes = std::min(free_bytes, limit > used ? limit - used : 0);
   }
   return free_bytes;
@@ -51,20 +52,23 @@ uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32) {
   return uint64_t{2} * config.n_layers * config.kv_dim() * kCacheBlockTokens * sizeof(float);
 }
 
-ExecutorOptions executor_options(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
+ExecutorOptions executor_options(const LoadedModel& loaded, const Options& options,
+                                 uint32_t max_step_logits) {
   const ModelConfig& config = loaded.model.config();
   if (options.ctx > config.max_positions) {
     fail(ErrorCode::kInvalidArgument, "--ctx {} is more than the model's context of {} tokens", options.ctx,
          config.max_positions);
   }
-  const uint64_t cache_bytes = options.kv_cache_mib > 0 ? uint64_t{options.kv_cache_mib} << 20
-                                                        : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
+  const uint64_t cache_bytes = options.kv_cache_mib > 0
+                                   ? uint64_t{options.kv_cache_mib} << 20
+                                   : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
   const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32");
   const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
   const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
   const uint64_t context = options.ctx > 0 ? options.ctx : std::min<uint64_t>(config.max_positions, n_tokens);
   if (context > n_tokens || n_tokens == 0) {
-    fail(ErrorCode::kInvalidArgument, "a cache of {} MiB holds {} tokens, the context is to have {}; see --kv-cache-mib and --ctx",
+    fail(ErrorCode::kInvalidArgument,
+         "a cache of {} MiB holds {} tokens, the context is to have {}; see --kv-cache-mib and --ctx",
          cache_bytes >> 20, n_tokens, context);
   }
   ExecutorOptions made;

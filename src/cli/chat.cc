@@ -32,8 +32,9 @@ constexpr const char* kHelp =
 
 class Terminal {
  public:
-  Terminal() : is_input_terminal_(::isatty(STDIN_FILENO) != 0), is_output_terminal_(::isatty(STDOUT_FILENO) != 0) {
-    struct sigaction action {};
+  Terminal()
+      : is_input_terminal_(::isatty(STDIN_FILENO) != 0), is_output_terminal_(::isatty(STDOUT_FILENO) != 0) {
+    struct sigaction action{};
     action.sa_handler = [](int) { interrupted = true; };
     ::sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: Ctrl-C also ends the reading of a line
   }
@@ -81,7 +82,8 @@ class Conversation {
   Conversation(const LoadedModel& loaded, const Options& options)
       : options_(options),
         engine_(loaded, options),
-        service_(loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), engine_.max_positions()),
+        service_(loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
+                 engine_.max_positions()),
         system_(options.system) {
     if (options.no_think) enable_thinking_ = false;
     reset();
@@ -124,7 +126,8 @@ void Conversation::ask(const std::string& text, Terminal& terminal) {
   const auto show = [&](const api::AnswerText& more) {
     if (!more.reasoning.empty()) terminal.dim(true);
     terminal.print(more.reasoning);
-    if (!more.content.empty() && whole.content.empty() && !(whole.reasoning + more.reasoning).empty()) terminal.print("\n\n");
+    if (!more.content.empty() && whole.content.empty() && !(whole.reasoning + more.reasoning).empty())
+      terminal.print("\n\n");
     if (!more.content.empty()) terminal.dim(false);
     terminal.print(more.content);
     whole += more;
@@ -173,13 +176,15 @@ bool obey(const std::string& line, Conversation& conversation, Terminal& termina
 int chat(const Options& options) {
   const LoadedModel loaded = load_model(options.model, options.chat_template);
   if (!loaded.chat_template) {
-    fail(ErrorCode::kInvalidArgument, "{}: the model has no chat template; choose one with --chat-template", options.model);
+    fail(ErrorCode::kInvalidArgument, "{}: the model has no chat template; choose one with --chat-template",
+         options.model);
   }
   Conversation conversation(loaded, options);
   Terminal terminal;
   if (terminal.shows_hints()) {
-    terminal.print(fmt::format("{}{}\n/help shows the commands.\n", loaded.model.config().name,
-                               loaded.is_demo ? ": qwick's built-in demo; a real model: qwick chat DIR_OR_GGUF" : ""));
+    terminal.print(
+        fmt::format("{}{}\n/help shows the commands.\n", loaded.model.config().name,
+                    loaded.is_demo ? ": qwick's built-in demo; a real model: qwick chat DIR_OR_GGUF" : ""));
   }
   for (std::string line; terminal.read_line(line);) {
     if (line.empty()) continue;

@@ -19,9 +19,12 @@ constexpr uint32_t kDefaultMaxTokens = 128;
 
 std::string_view finish_name(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kCancelled: return "cancelled";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
   }
   return "";
 }
@@ -55,7 +58,8 @@ std::vector<int32_t> chat_prompt(const LoadedModel& loaded, const Options& optio
 std::vector<int32_t> prompt_ids(const LoadedModel& loaded, const Options& options, uint32_t context_length) {
   const auto n_ids = static_cast<int32_t>(loaded.model.config().vocab_size);
   for (const int32_t id : options.ids) {
-    if (id < 0 || id >= n_ids) fail(ErrorCode::kInvalidArgument, "--ids: {} is not below the vocabulary size {}", id, n_ids);
+    if (id < 0 || id >= n_ids)
+      fail(ErrorCode::kInvalidArgument, "--ids: {} is not below the vocabulary size {}", id, n_ids);
   }
   if (!options.ids.empty()) return options.ids;
   if (options.chat) return chat_prompt(loaded, options, context_length);

@@ -20,7 +20,8 @@ int n_threads(const Options& options) {
   if (options.threads < 0 || options.threads > 1024) {
     fail(ErrorCode::kInvalidArgument, "--threads must be between 0 and 1024, not {}", options.threads);
   }
-  return options.threads > 0 ? options.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return options.threads > 0 ? options.threads
+                             : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 std::vector<bool> sampleable_ids(const Tokenizer& tokenizer) {

@@ -74,9 +74,13 @@ Json describe(const LoadedModel& loaded) {
   };
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
-double mib(const Json& bytes) { return bytes.get<double>() / (1 << 20); }
+double mib(const Json& bytes) {
+  return bytes.get<double>() / (1 << 20);
+}
 
 void print(const Json& about) {
   for (const auto& [key, value] : about.items()) {
@@ -84,7 +88,8 @@ void print(const Json& about) {
     fmt::print("{:<16} {}\n", key, value.is_null() ? "none" : text_of(value));
   }
   fmt::print("{:<16} {:.1f} MiB of weights, mapped; {:.1f} KiB of cache per token (f32)\n\n", "memory",
-             mib(about["memory"]["weight_bytes"]), about["memory"]["cache_bytes_per_token"].get<double>() / 1024);
+             mib(about["memory"]["weight_bytes"]),
+             about["memory"]["cache_bytes_per_token"].get<double>() / 1024);
   for (const auto& [name, total] : about["types"].items()) {
     fmt::print("{:<6} {:>4} tensors {:>12} elements {:>9.1f} MiB\n", name, total["tensors"].get<uint64_t>(),
                total["elements"].get<uint64_t>(), mib(total["bytes"]));

@@ -9,15 +9,17 @@ namespace qwick::cli {
 
 LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options)
     : backend_(loaded, options, 1),
-      engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer), EngineOptions{}, [this] {
-        const std::lock_guard lock(mutex_);
-        has_events_ = true;
-        filled_.notify_one();
-      })) {}
+      engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer), EngineOptions{},
+                                       [this] {
+                                         const std::lock_guard lock(mutex_);
+                                         has_events_ = true;
+                                         filled_.notify_one();
+                                       })) {}
 
 Outcome LocalEngine::run(GenerationRequest request, const std::function<bool(int32_t)>& on_token) {
   if (request.prompt.size() + request.max_tokens > max_positions()) {
-    fail(ErrorCode::kInvalidArgument, "{} prompt tokens and {} to generate are more than the context of {}; see --ctx",
+    fail(ErrorCode::kInvalidArgument,
+         "{} prompt tokens and {} to generate are more than the context of {}; see --ctx",
          request.prompt.size(), request.max_tokens, max_positions());
   }
   const uint64_t id = engine_->submit(std::move(request));

@@ -11,11 +11,15 @@ namespace {
 
 constexpr auto kOptions = std::to_array<OptionSpec>({
     {"MODEL", &Options::model, "a Hugging Face directory or a .gguf file; nothing: the built-in demo"},
-    {"--chat-template", &Options::chat_template, "instead of the model's own: chatml, qwen3, or a Jinja FILE"},
-    {"--dtype", &Options::dtype, "f32: the reference, exact and slow; q8, q6, q5, q4: quantised, fast, not yet tuned"},
+    {"--chat-template", &Options::chat_template,
+     "instead of the model's own: chatml, qwen3, or a Jinja FILE"},
+    {"--dtype", &Options::dtype,
+     "f32: the reference, exact and slow; q8, q6, q5, q4: quantised, fast, not yet tuned"},
     {"--threads", &Options::threads, "threads that compute; 0: one per core"},
-    {"--ctx", &Options::ctx, "tokens a conversation may have; 0: the model's own, as far as the cache holds them"},
-    {"--kv-cache-mib", &Options::kv_cache_mib, "memory for the cache; 0: a quarter of what is free, at most 4096"},
+    {"--ctx", &Options::ctx,
+     "tokens a conversation may have; 0: the model's own, as far as the cache holds them"},
+    {"--kv-cache-mib", &Options::kv_cache_mib,
+     "memory for the cache; 0: a quarter of what is free, at most 4096"},
     {"--max-batch", &Options::max_batch, "requests that are worked on at once"},
 
     {"--host", &Options::host, "address to listen on; 0.0.0.0 for all of IPv4, :: for all"},
@@ -31,8 +35,10 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--chat", &Options::chat, "put the prompt through the chat template"},
     {"--no-think", &Options::no_think, "with a chat template: answer without thinking first"},
     {"--system", &Options::system, "system message"},
-    {"--max-tokens", &Options::max_tokens, "tokens to generate at most; 0: 128 for generate, what the context leaves for chat"},
-    {"--temperature", &Options::temperature, "0: greedy; negative: greedy for generate, the model's own for chat"},
+    {"--max-tokens", &Options::max_tokens,
+     "tokens to generate at most; 0: 128 for generate, what the context leaves for chat"},
+    {"--temperature", &Options::temperature,
+     "0: greedy; negative: greedy for generate, the model's own for chat"},
     {"--top-p", &Options::top_p, "keep the most probable tokens that together have this probability; 1: all"},
     {"--top-k", &Options::top_k, "keep this many of the most probable tokens; 0: all"},
     {"--min-p", &Options::min_p, "drop tokens below this share of the best one's probability"},
@@ -57,7 +63,8 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
 }  // namespace
 
 const OptionSpec& option_spec(std::string_view name) {
-  const auto* found = std::find_if(kOptions.begin(), kOptions.end(), [&](const auto& spec) { return spec.name == name; });
+  const auto* found =
+      std::find_if(kOptions.begin(), kOptions.end(), [&](const auto& spec) { return spec.name == name; });
   QWICK_CHECK(found != kOptions.end());
   return *found;
 }
@@ -72,27 +79,34 @@ std::string environment_variable(std::string_view flag) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
-      {"serve", "serve a model through the OpenAI API",
-       {"MODEL", "--host", "--port", "--served-model-name", "--api-key", "--chat-template", "--dtype", "--ctx",
-        "--kv-cache-mib", "--max-batch", "--threads", "--max-queue", "--drain-timeout"},
+      {"serve",
+       "serve a model through the OpenAI API",
+       {"MODEL", "--host", "--port", "--served-model-name", "--api-key", "--chat-template", "--dtype",
+        "--ctx", "--kv-cache-mib", "--max-batch", "--threads", "--max-queue", "--drain-timeout"},
        serve},
-      {"chat", "talk to a model in the terminal",
-       {"MODEL", "--system", "--no-think", "--temperature", "--seed", "--max-tokens", "--chat-template", "--dtype",
-        "--ctx", "--kv-cache-mib", "--threads"},
+      {"chat",
+       "talk to a model in the terminal",
+       {"MODEL", "--system", "--no-think", "--temperature", "--seed", "--max-tokens", "--chat-template",
+        "--dtype", "--ctx", "--kv-cache-mib", "--threads"},
        chat},
-      {"generate", "continue a prompt",
-       {"MODEL", "--prompt", "--ids", "--chat", "--system", "--no-think", "--max-tokens", "--temperature", "--top-p",
-        "--top-k", "--min-p", "--repetition-penalty", "--seed", "--ignore-eos", "--json", "--chat-template", "--dtype",
-        "--ctx", "--kv-cache-mib", "--threads"},
+      {"generate",
+       "continue a prompt",
+       {"MODEL",          "--prompt",      "--ids",   "--chat",          "--system", "--no-think",
+        "--max-tokens",   "--temperature", "--top-p", "--top-k",         "--min-p",  "--repetition-penalty",
+        "--seed",         "--ignore-eos",  "--json",  "--chat-template", "--dtype",  "--ctx",
+        "--kv-cache-mib", "--threads"},
        generate},
-      {"tokenize", "text to token ids, and back",
+      {"tokenize",
+       "text to token ids, and back",
        {"MODEL", "--text", "--file", "--no-special", "--decode", "--ids", "--jsonl", "--json"},
        tokenize},
-      {"perplexity", "how well a model predicts a text",
+      {"perplexity",
+       "how well a model predicts a text",
        {"MODEL", "--file!", "--logprobs", "--json", "--dtype", "--kv-cache-mib", "--threads"},
        perplexity},
       {"inspect", "what is in a model file, or what is broken in it", {"MODEL", "--json"}, inspect},
-      {"synth", "write a model of random weights, for sizing machines and for benchmarks",
+      {"synth",
+       "write a model of random weights, for sizing machines and for benchmarks",
        {"SHAPE!", "OUT_DIR!", "--seed", "--tokenizer", "--layers"},
        synth},
   };

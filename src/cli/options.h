@@ -31,8 +31,8 @@ struct Options {
   bool chat = false;
   bool no_think = false;
   std::string system;
-  uint32_t max_tokens = 0;    // 0: the command's default
-  double temperature = -1;    // negative: the command's default
+  uint32_t max_tokens = 0;  // 0: the command's default
+  double temperature = -1;  // negative: the command's default
   double top_p = 1.0;
   int32_t top_k = 0;
   double min_p = 0.0;
@@ -54,9 +54,9 @@ struct Options {
   uint32_t layers = 0;
 };
 
-using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*, std::vector<int32_t> Options::*,
-                           bool Options::*, double Options::*, int32_t Options::*, uint16_t Options::*,
-                           uint32_t Options::*, uint64_t Options::*>;
+using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*,
+                           std::vector<int32_t> Options::*, bool Options::*, double Options::*,
+                           int32_t Options::*, uint16_t Options::*, uint32_t Options::*, uint64_t Options::*>;
 
 struct OptionSpec {
   std::string_view name;  // "--host", or "MODEL" for a positional argument

@@ -35,7 +35,8 @@ std::vector<double> score(Executor& executor, size_t vocab_size, std::span<const
     const std::span<const float> logits = executor.step(batch);
     const size_t stride = logits.size() / chunk.size();
     for (size_t i = 0; i < chunk.size(); ++i) {
-      log_probabilities.push_back(log_probability(logits.subspan(i * stride, vocab_size), ids[begin + i + 1]));
+      log_probabilities.push_back(
+          log_probability(logits.subspan(i * stride, vocab_size), ids[begin + i + 1]));
     }
   }
   return log_probabilities;
@@ -46,13 +47,15 @@ std::vector<double> score(Executor& executor, size_t vocab_size, std::span<const
 int perplexity(const Options& options) {
   const LoadedModel loaded = load_model(options.model);
   const std::vector<int32_t> ids = loaded.tokenizer.encode(read_text(options));
-  if (ids.size() < 2) fail(ErrorCode::kInvalidArgument, "{}: too short; two tokens or more are needed", options.file);
+  if (ids.size() < 2)
+    fail(ErrorCode::kInvalidArgument, "{}: too short; two tokens or more are needed", options.file);
   Backend backend(loaded, options, kChunk);
   if (ids.size() > backend.executor().options().max_positions) {
-    fail(ErrorCode::kInvalidArgument, "{}: {} tokens, more than the context of {}; see --kv-cache-mib", options.file,
-         ids.size(), backend.executor().options().max_positions);
+    fail(ErrorCode::kInvalidArgument, "{}: {} tokens, more than the context of {}; see --kv-cache-mib",
+         options.file, ids.size(), backend.executor().options().max_positions);
   }
-  const std::vector<double> log_probabilities = score(backend.executor(), loaded.model.config().vocab_size, ids);
+  const std::vector<double> log_probabilities =
+      score(backend.executor(), loaded.model.config().vocab_size, ids);
   double sum = 0;
   for (const double value : log_probabilities) sum += value;
   const double ppl = std::exp(-sum / static_cast<double>(log_probabilities.size()));
@@ -66,7 +69,8 @@ int perplexity(const Options& options) {
   if (options.logprobs) {
     for (size_t i = 0; i < log_probabilities.size(); ++i) {
       const Json token = std::string(loaded.tokenizer.token_bytes(ids[i + 1]));
-      fmt::print("{:10.5f}\t{}\n", log_probabilities[i], token.dump(-1, ' ', false, Json::error_handler_t::replace));
+      fmt::print("{:10.5f}\t{}\n", log_probabilities[i],
+                 token.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
   }
   fmt::print("{} tokens, perplexity {:.4f}\n", ids.size(), ppl);

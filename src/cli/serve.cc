@@ -1,7 +1,5 @@
 // `qwick serve`: opens the model, puts executor, engine and server together, and runs them until
 // SIGTERM or Ctrl-C.
-#include "server/server.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,10 +8,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/input.h"
 #include "cli/backend.h"
+#include "cli/input.h"
 #include "engine/engine.h"
 #include "hub/loaded_model.h"
+#include "server/server.h"
 
 namespace qwick::cli {
 namespace {
@@ -45,7 +44,8 @@ std::vector<std::string> served_names(const Options& options, const LoadedModel&
   if (!options.served_model_names.empty()) return options.served_model_names;
   std::vector<std::string> names{"Qwen3-0.6B", "Qwen-0.6B"};
   const std::string& own = loaded.model.config().name;
-  if (!own.empty() && std::find(names.begin(), names.end(), own) == names.end()) names.insert(names.begin(), own);
+  if (!own.empty() && std::find(names.begin(), names.end(), own) == names.end())
+    names.insert(names.begin(), own);
   return names;
 }
 
@@ -62,7 +62,8 @@ void print_welcome(const LoadedModel& loaded, const std::string& url, const std:
   const std::string key = has_key ? "YOUR_KEY" : "EMPTY";
   fmt::print(
       "Listening on {0}/v1. Talk to it:\n"
-      "  curl:      curl {0}/v1/chat/completions {3}-H 'Content-Type: application/json' -d '{{\"model\": \"{1}\", "
+      "  curl:      curl {0}/v1/chat/completions {3}-H 'Content-Type: application/json' -d '{{\"model\": "
+      "\"{1}\", "
       "\"messages\": [{{\"role\": \"user\", \"content\": \"Hello!\"}}]}}'\n"
       "  openai:    OpenAI(base_url=\"{0}/v1\", api_key=\"{2}\").chat.completions.create(model=\"{1}\", "
       "messages=[{{\"role\": \"user\", \"content\": \"Hello!\"}}])\n"
@@ -76,7 +77,8 @@ void print_welcome(const LoadedModel& loaded, const std::string& url, const std:
 int serve(const Options& options) {
   const LoadedModel loaded = load_model(options.model, options.chat_template);
   if (!loaded.chat_template) {
-    fail(ErrorCode::kUnsupported, "{}: the model has no chat template; choose one with --chat-template chatml|qwen3|FILE",
+    fail(ErrorCode::kUnsupported,
+         "{}: the model has no chat template; choose one with --chat-template chatml|qwen3|FILE",
          options.model);
   }
   Backend backend(loaded, options, options.max_batch);
@@ -88,7 +90,8 @@ int serve(const Options& options) {
   server_options.served_model_names = served_names(options, loaded);
   server_options.api_keys = options.api_keys;
   server_options.drain_timeout = std::chrono::seconds(options.drain_timeout);
-  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(), executor.options().max_positions},
+  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
+                 executor.options().max_positions},
                 server_options);
   EngineOptions engine_options;
   engine_options.max_queue = options.max_queue;

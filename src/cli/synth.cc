@@ -24,14 +24,14 @@ constexpr Shape kShapes[] = {
     {"qwen3-0.6b", 28, 1024, 16, 8, 128, 3072},
     {"qwen3-1.7b", 28, 2048, 16, 8, 128, 6144},
 };
-constexpr uint32_t kVocabSize = 151936;   // rows of the embedding
+constexpr uint32_t kVocabSize = 151936;  // rows of the embedding
 constexpr uint32_t kFirstAddedId = 151643;
 constexpr std::string_view kAddedTokens[] = {  // as in Qwen3, from kFirstAddedId on
-    "<|endoftext|>",     "<|im_start|>",    "<|im_end|>",      "<|object_ref_start|>", "<|object_ref_end|>",
-    "<|box_start|>",     "<|box_end|>",     "<|quad_start|>",  "<|quad_end|>",         "<|vision_start|>",
-    "<|vision_end|>",    "<|vision_pad|>",  "<|image_pad|>",   "<|video_pad|>",        "<tool_call>",
-    "</tool_call>",      "<|fim_prefix|>",  "<|fim_middle|>",  "<|fim_suffix|>",       "<|fim_pad|>",
-    "<|repo_name|>",     "<|file_sep|>",    "<tool_response>", "</tool_response>",     "<think>",
+    "<|endoftext|>",  "<|im_start|>",   "<|im_end|>",      "<|object_ref_start|>", "<|object_ref_end|>",
+    "<|box_start|>",  "<|box_end|>",    "<|quad_start|>",  "<|quad_end|>",         "<|vision_start|>",
+    "<|vision_end|>", "<|vision_pad|>", "<|image_pad|>",   "<|video_pad|>",        "<tool_call>",
+    "</tool_call>",   "<|fim_prefix|>", "<|fim_middle|>",  "<|fim_suffix|>",       "<|fim_pad|>",
+    "<|repo_name|>",  "<|file_sep|>",   "<tool_response>", "</tool_response>",     "<think>",
     "</think>"};
 
 uint64_t mix(uint64_t x) {  // the finaliser of splitmix64
@@ -43,7 +43,8 @@ uint64_t mix(uint64_t x) {  // the finaliser of splitmix64
 // Nearly normal: the sum of four uniform numbers, scaled to mean 0 and deviation 1.
 float normal(uint64_t seed, uint64_t index) {
   const uint64_t bits = mix(seed + (index + 1) * 0x9E3779B97F4A7C15);
-  const auto sum = static_cast<float>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48));
+  const auto sum =
+      static_cast<float>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48));
   return (sum / 65535.0F - 2.0F) * std::sqrt(3.0F);
 }
 
@@ -83,8 +84,9 @@ void write_weights(const Shape& shape, const std::filesystem::path& path, uint64
     const bool is_vector = dims.size() == 1;
     const bool is_embedding = i == 0;
     const float mean = is_vector ? 1.0F : 0.0F;
-    const float deviation =
-        is_vector ? 0.1F : is_embedding ? 0.05F : 1.0F / std::sqrt(static_cast<float>(dims[1]));
+    const float deviation = is_vector      ? 0.1F
+                            : is_embedding ? 0.05F
+                                           : 1.0F / std::sqrt(static_cast<float>(dims[1]));
     const uint64_t tensor_seed = mix(seed * 0x9E3779B97F4A7C15 + i + 1);
     const uint64_t row_length = dims.back();
     buffer.resize(row_length);
@@ -155,16 +157,19 @@ Json tokenizer_json() {
                      {"normalized", false},
                      {"special", token.starts_with("<|")}});
   }
-  const Json pattern{{"Regex",
-                      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}};
-  const Json byte_level{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
+  const Json pattern{
+      {"Regex",
+       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}};
+  const Json byte_level{
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
   const Json split{{"type", "Split"}, {"pattern", pattern}, {"behavior", "Isolated"}, {"invert", false}};
-  return {{"version", "1.0"},
-          {"added_tokens", added},
-          {"normalizer", {{"type", "NFC"}}},
-          {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}}},
-          {"decoder", byte_level},
-          {"model", {{"type", "BPE"}, {"ignore_merges", false}, {"vocab", vocab}, {"merges", Json::array()}}}};
+  return {
+      {"version", "1.0"},
+      {"added_tokens", added},
+      {"normalizer", {{"type", "NFC"}}},
+      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {split, byte_level}}}},
+      {"decoder", byte_level},
+      {"model", {{"type", "BPE"}, {"ignore_merges", false}, {"vocab", vocab}, {"merges", Json::array()}}}};
 }
 
 void write_tokenizer(const std::filesystem::path& out) {
@@ -175,8 +180,9 @@ void write_tokenizer(const std::filesystem::path& out) {
   const size_t end_of_vocab = text.find("},\"merges\":[]");
   text.insert(end_of_vocab, numbered);
   write_file(out / "tokenizer.json", text);
-  write_file(out / "tokenizer_config.json",
-             Json{{"bos_token", nullptr}, {"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}}.dump(2));
+  write_file(
+      out / "tokenizer_config.json",
+      Json{{"bos_token", nullptr}, {"eos_token", "<|im_end|>"}, {"pad_token", "<|endoftext|>"}}.dump(2));
   write_file(out / "chat_template.jinja", ChatTemplate::builtin("qwen3").source());
 }
 
@@ -184,7 +190,8 @@ void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::pa
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}) {
     std::error_code error;
     if (std::string_view(name) != "tokenizer.json" && !std::filesystem::exists(from / name, error)) continue;
-    std::filesystem::copy_file(from / name, out / name, std::filesystem::copy_options::overwrite_existing, error);
+    std::filesystem::copy_file(from / name, out / name, std::filesystem::copy_options::overwrite_existing,
+                               error);
     if (error) fail(ErrorCode::kIo, "{}: {}", (from / name).string(), error.message());
   }
 }
@@ -197,7 +204,8 @@ int synth(const Options& options) {
     if (known.name == options.shape) shape = known;
   }
   if (shape.name.empty()) {
-    fail(ErrorCode::kInvalidArgument, "SHAPE {}: not known; there are qwen3-0.6b and qwen3-1.7b", options.shape);
+    fail(ErrorCode::kInvalidArgument, "SHAPE {}: not known; there are qwen3-0.6b and qwen3-1.7b",
+         options.shape);
   }
   if (options.layers > 0) shape.n_layers = options.layers;
 
@@ -211,13 +219,14 @@ int synth(const Options& options) {
     copy_tokenizer(options.tokenizer, out);
   }
   write_file(out / "config.json", config_json(shape).dump(2) + "\n");
-  write_file(out / "generation_config.json",
-             Json{{"eos_token_id", {kFirstAddedId + 2, kFirstAddedId}},
-                  {"pad_token_id", kFirstAddedId},
-                  {"do_sample", true},
-                  {"temperature", 0.6},
-                  {"top_k", 20},
-                  {"top_p", 0.95}}.dump(2) + "\n");
+  write_file(out / "generation_config.json", Json{{"eos_token_id", {kFirstAddedId + 2, kFirstAddedId}},
+                                                  {"pad_token_id", kFirstAddedId},
+                                                  {"do_sample", true},
+                                                  {"temperature", 0.6},
+                                                  {"top_k", 20},
+                                                  {"top_p", 0.95}}
+                                                     .dump(2) +
+                                                 "\n");
   write_weights(shape, out / "model.safetensors", options.seed);
   fmt::print("{}: {} with random weights, {} layers\n", options.out_dir, shape.name, shape.n_layers);
   return 0;

@@ -49,7 +49,8 @@ TEST(Synth, FullShapeAgreesWithTransformers) {
     EXPECT_EQ(std::max_element(begin, end) - begin, golden["argmax"][row].get<std::ptrdiff_t>());
     range = std::max(range, golden["max"][row].get<float>() - golden["min"][row].get<float>());
     for (size_t i = 0; i < vocab_ids.size(); ++i) {
-      const auto wanted = load<float>(logits_file.bytes().data() + sizeof(float) * (row * vocab_ids.size() + i));
+      const auto wanted =
+          load<float>(logits_file.bytes().data() + sizeof(float) * (row * vocab_ids.size() + i));
       largest = std::max(largest, std::abs(logits[row * vocab_size + vocab_ids[i]] - wanted));
     }
   }

@@ -32,13 +32,16 @@ std::vector<int32_t> parse_ids(std::string_view text) {
   }
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 int decode(const Tokenizer& tokenizer, const Options& options) {
   const std::vector<int32_t> ids = options.ids.empty() ? parse_ids(read_text(options)) : options.ids;
   for (const int32_t id : ids) {
     if (id < 0 || id >= tokenizer.vocab_size()) {
-      fail(ErrorCode::kInvalidArgument, "id {} is outside the vocabulary of {} tokens", id, tokenizer.vocab_size());
+      fail(ErrorCode::kInvalidArgument, "id {} is outside the vocabulary of {} tokens", id,
+           tokenizer.vocab_size());
     }
   }
   const std::string text = tokenizer.decode(ids);

@@ -45,7 +45,8 @@ std::optional<int32_t> BlockManager::reuse(ChainKey before, std::span<const int3
   const auto found = by_key_.find(chain_key(before, tokens));
   if (found == by_key_.end()) return std::nullopt;
   Block& block = blocks_[static_cast<size_t>(found->second)];
-  if (block.before != before || !std::equal(tokens.begin(), tokens.end(), block.tokens.begin(), block.tokens.end())) {
+  if (block.before != before ||
+      !std::equal(tokens.begin(), tokens.end(), block.tokens.begin(), block.tokens.end())) {
     return std::nullopt;
   }
   if (block.n_users++ == 0) unused_.erase(block.unused_at);

@@ -45,15 +45,15 @@ class BlockManager {
     bool is_remembered = false;
     ChainKey before = 0;
     ChainKey key = 0;
-    std::vector<int32_t> tokens;              // [kCacheBlockTokens] while remembered
-    std::list<int32_t>::iterator unused_at;   // while remembered and without users
+    std::vector<int32_t> tokens;             // [kCacheBlockTokens] while remembered
+    std::list<int32_t>::iterator unused_at;  // while remembered and without users
   };
 
   void forget(int32_t block);
 
   std::vector<Block> blocks_;
-  std::vector<int32_t> free_;                      // neither used nor remembered
-  std::list<int32_t> unused_;                      // remembered without users, least recently used first
+  std::vector<int32_t> free_;                     // neither used nor remembered
+  std::list<int32_t> unused_;                     // remembered without users, least recently used first
   std::unordered_map<ChainKey, int32_t> by_key_;  // remembered blocks
 };
 

@@ -54,7 +54,8 @@ struct Engine::Impl {
   void publish();
 };
 
-Engine::Engine(Executor& executor, std::vector<bool> may_sample, EngineOptions options, std::function<void()> wake)
+Engine::Engine(Executor& executor, std::vector<bool> may_sample, EngineOptions options,
+               std::function<void()> wake)
     : impl_(std::make_unique<Impl>(executor, may_sample, options, std::move(wake))) {}
 
 Engine::~Engine() {
@@ -110,9 +111,8 @@ void Engine::Impl::loop() {
 // Waits for work when there is none. False: the engine stops, all requests are ended.
 bool Engine::Impl::take_inbox() {
   std::unique_lock lock(mutex);
-  inbox_filled.wait(lock, [this] {
-    return stop || !submitted.empty() || !cancelled.empty() || !scheduler.empty();
-  });
+  inbox_filled.wait(
+      lock, [this] { return stop || !submitted.empty() || !cancelled.empty() || !scheduler.empty(); });
   for (auto& sequence : submitted) scheduler.add(std::move(sequence));
   submitted.clear();
   for (const uint64_t id : cancelled) {

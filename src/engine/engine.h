@@ -14,8 +14,8 @@
 namespace qwick {
 
 struct EngineOptions {
-  uint32_t max_queue = 256;        // requests waiting; more are refused
-  uint32_t max_running = 16;       // requests at work at once
+  uint32_t max_queue = 256;   // requests waiting; more are refused
+  uint32_t max_running = 16;  // requests at work at once
 };
 
 struct EngineStats {
@@ -25,7 +25,7 @@ struct EngineStats {
   uint64_t n_generated_tokens = 0;
   uint64_t n_reused_tokens = 0;  // of prompts, from the prefix cache
   uint64_t n_preemptions = 0;
-  uint32_t n_blocks = 0;         // of the cache
+  uint32_t n_blocks = 0;  // of the cache
   uint32_t n_blocks_in_use = 0;
 };
 

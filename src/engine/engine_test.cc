@@ -17,8 +17,12 @@ namespace {
 
 constexpr uint32_t kVocab = 101;
 
-int32_t next_token(uint64_t hash) { return static_cast<int32_t>(hash % kVocab); }
-uint64_t add_token(uint64_t hash, int32_t token) { return (hash ^ static_cast<uint64_t>(token)) * 1099511628211ULL + 1; }
+int32_t next_token(uint64_t hash) {
+  return static_cast<int32_t>(hash % kVocab);
+}
+uint64_t add_token(uint64_t hash, int32_t token) {
+  return (hash ^ static_cast<uint64_t>(token)) * 1099511628211ULL + 1;
+}
 
 // Its cache holds the tokens themselves; what it answers is read back through the block tables.
 class HashExecutor : public Executor {
@@ -71,7 +75,8 @@ class HashExecutor : public Executor {
 
 GenerationRequest request(size_t prompt_length, uint32_t max_tokens, int32_t first = 1) {
   GenerationRequest made;
-  for (size_t i = 0; i < prompt_length; ++i) made.prompt.push_back((first + static_cast<int32_t>(i) * 7) % 101);
+  for (size_t i = 0; i < prompt_length; ++i)
+    made.prompt.push_back((first + static_cast<int32_t>(i) * 7) % 101);
   made.max_tokens = max_tokens;
   made.sampling.temperature = 0;
   return made;

@@ -20,11 +20,11 @@ struct SamplingParams {
 };
 
 struct GenerationRequest {
-  std::vector<int32_t> prompt;      // 1 or more ids, all inside the vocabulary
+  std::vector<int32_t> prompt;  // 1 or more ids, all inside the vocabulary
   SamplingParams sampling;
-  uint32_t max_tokens = 0;          // 1 or more; prompt + max_tokens fit the context
-  std::vector<int32_t> stop_ids;    // end-of-turn ids: generating one ends the answer
-  bool use_cache = true;            // may reuse and leave cached prefixes; never changes the answer
+  uint32_t max_tokens = 0;        // 1 or more; prompt + max_tokens fit the context
+  std::vector<int32_t> stop_ids;  // end-of-turn ids: generating one ends the answer
+  bool use_cache = true;          // may reuse and leave cached prefixes; never changes the answer
 };
 
 enum class FinishReason { kStop, kLength, kCancelled };

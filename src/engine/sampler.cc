@@ -44,18 +44,21 @@ int32_t Sampler::sample(std::span<const float> logits, const SamplingParams& par
   return draw(uniform_draw(params.seed, position));
 }
 
-std::vector<TokenProbability> Sampler::distribution(std::span<const float> logits, const SamplingParams& params,
+std::vector<TokenProbability> Sampler::distribution(std::span<const float> logits,
+                                                    const SamplingParams& params,
                                                     std::span<const int32_t> seen) {
   filter(logits, params, seen);
   double total = 0;
   for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
   std::vector<TokenProbability> result;
-  for (const Candidate& candidate : candidates_) result.push_back({candidate.id, std::exp(candidate.logit) / total});
+  for (const Candidate& candidate : candidates_)
+    result.push_back({candidate.id, std::exp(candidate.logit) / total});
   return result;
 }
 
 // Leaves in candidates_ what may come; logits relative to the best one's 0.
-void Sampler::filter(std::span<const float> logits, const SamplingParams& params, std::span<const int32_t> seen) {
+void Sampler::filter(std::span<const float> logits, const SamplingParams& params,
+                     std::span<const int32_t> seen) {
   load(logits, params, seen);
   if (params.temperature == 0) {
     candidates_ = {{0.0F, std::min_element(candidates_.begin(), candidates_.end(), is_better)->id}};
@@ -72,7 +75,8 @@ void Sampler::filter(std::span<const float> logits, const SamplingParams& params
   if (params.min_p > 0) keep_min_p(params.min_p);
 }
 
-void Sampler::load(std::span<const float> logits, const SamplingParams& params, std::span<const int32_t> seen) {
+void Sampler::load(std::span<const float> logits, const SamplingParams& params,
+                   std::span<const int32_t> seen) {
   if (params.repetition_penalty != 1) {
     penalised_.assign(logits.begin(), logits.end());
     const auto penalty = static_cast<float>(params.repetition_penalty);

@@ -49,7 +49,7 @@ class Sampler {
   void keep_min_p(double min_p);
   int32_t draw(double uniform) const;
 
-  std::vector<Range> ranges_;         // ids that may be chosen, ascending
+  std::vector<Range> ranges_;          // ids that may be chosen, ascending
   std::vector<Candidate> candidates_;  // by id after load(), best first once something was cut
   std::vector<float> penalised_;
 };

@@ -27,14 +27,18 @@ TEST(Sampler, KeepsWhatTransformersKeeps) {
   double largest_difference = 0;
   for (const Json& item : cases) {
     const auto logits = item["logits"].get<std::vector<float>>();
-    const SamplingParams params{item["temperature"].get<double>(), item["top_k"].get<int32_t>(),
-                                item["top_p"].get<double>(), item["min_p"].get<double>(),
-                                item["repetition_penalty"].get<double>(), 0};
+    const SamplingParams params{item["temperature"].get<double>(),
+                                item["top_k"].get<int32_t>(),
+                                item["top_p"].get<double>(),
+                                item["min_p"].get<double>(),
+                                item["repetition_penalty"].get<double>(),
+                                0};
     Sampler sampler(std::vector<bool>(logits.size(), true));
     const auto seen = distinct(item["seen"].get<std::vector<int32_t>>());
     // By probability: among equals at the edge of top-p, which ids stay is an accident of sorting.
     std::vector<double> kept;
-    for (const auto& [id, probability] : sampler.distribution(logits, params, seen)) kept.push_back(probability);
+    for (const auto& [id, probability] : sampler.distribution(logits, params, seen))
+      kept.push_back(probability);
     const auto expected = item["kept"].get<std::map<std::string, double>>();
     std::vector<double> wanted;
     for (const auto& [id, probability] : expected) wanted.push_back(probability);
@@ -79,7 +83,8 @@ TEST(Sampler, DrawsByProbability) {
   const std::vector<float> logits{std::log(0.2F), std::log(0.5F), std::log(0.3F)};
   std::vector<int> counts(3);
   const int n = 20000;
-  for (int i = 0; i < n; ++i) ++counts[static_cast<size_t>(sampler.sample(logits, {}, {}, static_cast<uint64_t>(i)))];
+  for (int i = 0; i < n; ++i)
+    ++counts[static_cast<size_t>(sampler.sample(logits, {}, {}, static_cast<uint64_t>(i)))];
   // Five standard deviations of a binomial.
   EXPECT_NEAR(counts[0], 0.2 * n, 5 * std::sqrt(n * 0.2 * 0.8));
   EXPECT_NEAR(counts[1], 0.5 * n, 5 * std::sqrt(n * 0.5 * 0.5));

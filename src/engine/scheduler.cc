@@ -26,11 +26,14 @@ void Sequence::note_seen(int32_t token) {
 
 Scheduler::Scheduler(uint32_t n_blocks, SchedulerOptions options) : blocks_(n_blocks), options_(options) {}
 
-void Scheduler::add(std::unique_ptr<Sequence> sequence) { waiting_.push_back(std::move(sequence)); }
+void Scheduler::add(std::unique_ptr<Sequence> sequence) {
+  waiting_.push_back(std::move(sequence));
+}
 
 std::unique_ptr<Sequence> Scheduler::remove(uint64_t id) {
   const auto take = [id](auto& sequences) {
-    const auto found = std::find_if(sequences.begin(), sequences.end(), [id](const auto& s) { return s->id == id; });
+    const auto found =
+        std::find_if(sequences.begin(), sequences.end(), [id](const auto& s) { return s->id == id; });
     std::unique_ptr<Sequence> taken;
     if (found != sequences.end()) {
       taken = std::move(*found);
@@ -128,7 +131,8 @@ uint32_t Scheduler::reserve(Sequence& sequence, uint32_t n_tokens) {
 
 void Scheduler::free_blocks(Sequence& sequence) {
   // The end of a chain is useless without its beginning: it is to be forgotten first.
-  for (auto block = sequence.blocks.rbegin(); block != sequence.blocks.rend(); ++block) blocks_.release(*block);
+  for (auto block = sequence.blocks.rbegin(); block != sequence.blocks.rend(); ++block)
+    blocks_.release(*block);
   sequence.blocks.clear();
   sequence.chain.resize(1);
   sequence.n_cached = 0;
@@ -137,7 +141,8 @@ void Scheduler::free_blocks(Sequence& sequence) {
 void Scheduler::add_chunk(Sequence& sequence, uint32_t n_tokens, StepBatch& batch) {
   const bool reaches_end = n_tokens == sequence.n_left();
   batch.chunks.push_back({sequence.blocks, sequence.n_cached,
-                          std::span(sequence.tokens).subspan(sequence.n_cached, n_tokens), reaches_end ? 1U : 0U});
+                          std::span(sequence.tokens).subspan(sequence.n_cached, n_tokens),
+                          reaches_end ? 1U : 0U});
   in_step_.push_back(&sequence);
 }
 
@@ -146,7 +151,8 @@ void Scheduler::note_computed(Sequence& sequence, uint32_t n_tokens) {
   const std::span<const int32_t> tokens(sequence.tokens);
   for (size_t full = sequence.chain.size(); full * kCacheBlockTokens <= sequence.n_cached; ++full) {
     const auto block_tokens = tokens.subspan((full - 1) * kCacheBlockTokens, kCacheBlockTokens);
-    if (sequence.request.use_cache) blocks_.remember(sequence.blocks[full - 1], sequence.chain.back(), block_tokens);
+    if (sequence.request.use_cache)
+      blocks_.remember(sequence.blocks[full - 1], sequence.chain.back(), block_tokens);
     sequence.chain.push_back(chain_key(sequence.chain.back(), block_tokens));
   }
 }

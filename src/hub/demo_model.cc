@@ -17,12 +17,13 @@ FileSet demo_model_files() {
     return std::span(begin, static_cast<size_t>(end - begin));
   };
   return FileSet::embedded(
-      kDemoName, {{"config.json", bytes(qwick_demo_config, qwick_demo_config_end)},
-                  {"generation_config.json", bytes(qwick_demo_generation_config, qwick_demo_generation_config_end)},
-                  {"tokenizer.json", bytes(qwick_demo_tokenizer, qwick_demo_tokenizer_end)},
-                  {"tokenizer_config.json", bytes(qwick_demo_tokenizer_config, qwick_demo_tokenizer_config_end)},
-                  {"chat_template.jinja", bytes(qwick_demo_chat_template, qwick_demo_chat_template_end)},
-                  {"model.safetensors", bytes(qwick_demo_weights, qwick_demo_weights_end)}});
+      kDemoName,
+      {{"config.json", bytes(qwick_demo_config, qwick_demo_config_end)},
+       {"generation_config.json", bytes(qwick_demo_generation_config, qwick_demo_generation_config_end)},
+       {"tokenizer.json", bytes(qwick_demo_tokenizer, qwick_demo_tokenizer_end)},
+       {"tokenizer_config.json", bytes(qwick_demo_tokenizer_config, qwick_demo_tokenizer_config_end)},
+       {"chat_template.jinja", bytes(qwick_demo_chat_template, qwick_demo_chat_template_end)},
+       {"model.safetensors", bytes(qwick_demo_weights, qwick_demo_weights_end)}});
 }
 
 }  // namespace qwick

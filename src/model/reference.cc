@@ -75,7 +75,8 @@ Reference::Reference(const Model& model, int n_threads)
   }
 }
 
-void Reference::forward(std::span<const ReferenceChunk> chunks, ReferenceCache& cache, std::span<float> logits) {
+void Reference::forward(std::span<const ReferenceChunk> chunks, ReferenceCache& cache,
+                        std::span<float> logits) {
   const size_t d_model = config_.d_model;
   const Weights& weights = model_.weights();
 

@@ -77,11 +77,11 @@ class Reference {
 
   // Activations of the current call; n_rows = all its tokens.
   size_t n_rows_ = 0;
-  Buffer residual_, normed_;        // [n_rows, d_model]
-  Buffer q_, attended_;             // [n_rows, q_dim]
-  Buffer k_, v_;                    // [n_rows, kv_dim]
-  Buffer gate_, up_;                // [n_rows, d_ff]
-  Buffer projected_;                // [n_rows, d_model]
+  Buffer residual_, normed_;  // [n_rows, d_model]
+  Buffer q_, attended_;       // [n_rows, q_dim]
+  Buffer k_, v_;              // [n_rows, kv_dim]
+  Buffer gate_, up_;          // [n_rows, d_ff]
+  Buffer projected_;          // [n_rows, d_model]
 };
 
 }  // namespace qwick

@@ -17,20 +17,25 @@ namespace {
 const std::filesystem::path kTiny = QWICK_SOURCE_DIR "/tests/golden/tiny";
 
 Model open_tiny(const std::filesystem::path& path) {
-  if (path.extension() == ".gguf") return Model::open(std::make_shared<const GgufFile>(GgufFile::open(MappedFile::open(path))));
+  if (path.extension() == ".gguf")
+    return Model::open(std::make_shared<const GgufFile>(GgufFile::open(MappedFile::open(path))));
   return Model::open(FileSet::directory(path));
 }
 
 // Logits of all positions, the ids given in chunks of this many.
-std::vector<float> logits_of(const Model& model, std::span<const int32_t> ids, size_t chunk_size, int n_threads) {
+std::vector<float> logits_of(const Model& model, std::span<const int32_t> ids, size_t chunk_size,
+                             int n_threads) {
   Reference reference(model, n_threads);
   const std::vector<int32_t> blocks = {3, 0, 2, 1};
   ReferenceCache cache(model.config(), 4);
   std::vector<float> all(ids.size() * model.config().vocab_size);
   for (size_t begin = 0; begin < ids.size(); begin += chunk_size) {
     const size_t n = std::min(chunk_size, ids.size() - begin);
-    const ReferenceChunk chunk{ids.subspan(begin, n), static_cast<uint32_t>(begin), blocks, static_cast<uint32_t>(n)};
-    reference.forward({&chunk, 1}, cache, std::span(all).subspan(begin * model.config().vocab_size, n * model.config().vocab_size));
+    const ReferenceChunk chunk{ids.subspan(begin, n), static_cast<uint32_t>(begin), blocks,
+                               static_cast<uint32_t>(n)};
+    reference.forward(
+        {&chunk, 1}, cache,
+        std::span(all).subspan(begin * model.config().vocab_size, n * model.config().vocab_size));
   }
   return all;
 }
@@ -49,7 +54,8 @@ Golden read_golden(const std::filesystem::path& model) {
   const MappedFile file = MappedFile::open(folder / (prefix + "golden.json"));
   const Json json = parse_json(file.text(), file.name());
   const MappedFile logits = MappedFile::open(folder / json["logits_file"].get<std::string>());
-  Golden golden{json["ids"], json["logits_positions"], std::vector<float>(logits.bytes().size() / sizeof(float))};
+  Golden golden{json["ids"], json["logits_positions"],
+                std::vector<float>(logits.bytes().size() / sizeof(float))};
   std::memcpy(golden.logits.data(), logits.bytes().data(), logits.bytes().size());
   return golden;
 }
@@ -74,7 +80,8 @@ TEST_P(TinyModels, LogitsAgreeWithTransformers) {
   float largest = 0;
   for (size_t i = 0; i < golden.positions.size(); ++i) {
     for (size_t id = 0; id < vocab_size; ++id) {
-      largest = std::max(largest, std::abs(logits[golden.positions[i] * vocab_size + id] - golden.logits[i * vocab_size + id]));
+      largest = std::max(largest, std::abs(logits[golden.positions[i] * vocab_size + id] -
+                                           golden.logits[i * vocab_size + id]));
     }
   }
   const float relative = largest / (*high - *low);
@@ -108,7 +115,8 @@ TEST_P(TinyModels, NeighboursChangeNoBit) {
   const ReferenceChunk chunks[] = {{std::span(others).first(7), 0, blocks_a, 2}, {ids, 0, blocks_b, n}};
   std::vector<float> logits((2 + n) * vocab_size);
   reference.forward(chunks, cache, logits);
-  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), logits.begin() + static_cast<std::ptrdiff_t>(2 * vocab_size)));
+  EXPECT_TRUE(
+      std::equal(alone.begin(), alone.end(), logits.begin() + static_cast<std::ptrdiff_t>(2 * vocab_size)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TinyModels, ::testing::ValuesIn(tiny_models()), [](const auto& name) {

@@ -37,15 +37,16 @@ void scale_yarn(const RopeConfig& rope, double head_dim, Frequencies& frequencie
 void scale_llama3(const RopeConfig& rope, Frequencies& frequencies) {
   for (double& frequency : frequencies) {
     const double n_turns = rope.original_max_positions * frequency / (2 * std::numbers::pi);
-    const double kept =
-        std::clamp((n_turns - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor), 0.0, 1.0);
+    const double kept = std::clamp(
+        (n_turns - rope.low_freq_factor) / (rope.high_freq_factor - rope.low_freq_factor), 0.0, 1.0);
     frequency *= (1 - kept) / rope.factor + kept;
   }
 }
 
 }  // namespace
 
-Rope::Rope(const ModelConfig& config, std::span<const float> factors) : interleaved_(config.interleaved_rope) {
+Rope::Rope(const ModelConfig& config, std::span<const float> factors)
+    : interleaved_(config.interleaved_rope) {
   const RopeConfig& rope = config.rope;
   const size_t n_pairs = config.head_dim / 2;
   QWICK_CHECK(factors.empty() || factors.size() == n_pairs);
@@ -55,7 +56,8 @@ Rope::Rope(const ModelConfig& config, std::span<const float> factors) : interlea
     if (!factors.empty()) frequencies[i] /= factors[i];
   }
   switch (rope.kind) {
-    case RopeKind::kDefault: break;
+    case RopeKind::kDefault:
+      break;
     case RopeKind::kLinear:
       for (double& frequency : frequencies) frequency /= rope.factor;
       break;
@@ -64,7 +66,9 @@ Rope::Rope(const ModelConfig& config, std::span<const float> factors) : interlea
       scaling_ = static_cast<float>(
           rope.attention_factor.value_or(rope.factor > 1 ? 0.1 * std::log(rope.factor) + 1 : 1.0));
       break;
-    case RopeKind::kLlama3: scale_llama3(rope, frequencies); break;
+    case RopeKind::kLlama3:
+      scale_llama3(rope, frequencies);
+      break;
   }
   frequencies_.assign(frequencies.begin(), frequencies.end());
 }
@@ -78,9 +82,10 @@ void Rope::angles(uint32_t position, std::span<float> cos, std::span<float> sin)
   }
 }
 
-void Rope::rotate(std::span<float> head, std::span<const float> cos, std::span<const float> sin) const noexcept {
+void Rope::rotate(std::span<float> head, std::span<const float> cos,
+                  std::span<const float> sin) const noexcept {
   const size_t n_pairs = frequencies_.size();
-  const size_t stride = interleaved_ ? 2 : 1;        // from a pair to the next
+  const size_t stride = interleaved_ ? 2 : 1;          // from a pair to the next
   const size_t distance = interleaved_ ? 1 : n_pairs;  // from an element to its partner
   for (size_t i = 0; i < n_pairs; ++i) {
     float& x = head[i * stride];

@@ -9,7 +9,9 @@
 namespace qwick {
 namespace {
 
-uint32_t padded_rows(uint32_t n) { return (n + kTileRows - 1) / kTileRows * kTileRows; }
+uint32_t padded_rows(uint32_t n) {
+  return (n + kTileRows - 1) / kTileRows * kTileRows;
+}
 
 void add_bias(const float* bias, float* y, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] += bias[i];
@@ -28,8 +30,8 @@ QuantRows CpuExecutor::QuantBuffer::rows(size_t first_row, size_t n_cols) {
           sums.data() + first_row * n_cols / kGroup};
 }
 
-CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_factors, const PackedModel& weights,
-                         const Kernels& kernels, const ExecutorOptions& options)
+CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_factors,
+                         const PackedModel& weights, const Kernels& kernels, const ExecutorOptions& options)
     : config_(config),
       weights_(weights),
       kernels_(kernels),
@@ -55,10 +57,13 @@ CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_
   input_.resize(n, std::max({config.d_model, config.d_ff, config.q_dim()}));
   queries_.resize(n * config.n_heads, config.head_dim);
   tasks_.reserve(n * config.n_kv_heads);
-  block_pointers_.resize(size_t{options.max_positions / kBlockTokens + 1} * static_cast<size_t>(options.n_threads));
+  block_pointers_.resize(size_t{options.max_positions / kBlockTokens + 1} *
+                         static_cast<size_t>(options.n_threads));
 }
 
-uint32_t CpuExecutor::vocab_size() const { return padded_rows(config_.vocab_size); }
+uint32_t CpuExecutor::vocab_size() const {
+  return padded_rows(config_.vocab_size);
+}
 
 std::span<const float> CpuExecutor::step(const StepBatch& batch) noexcept {
   plan(batch);
@@ -98,8 +103,10 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
   const size_t half = config_.head_dim / 2;
   const auto mine = pool_.share(n_tokens_, worker);
   for (size_t t = mine.begin; t < mine.end; ++t) {
-    unpack_row(weights_.embedding, static_cast<uint32_t>(tokens_[t].id), std::span(residual_).subspan(t * d_model, d_model));
-    rope_.angles(tokens_[t].position, std::span(cos_).subspan(t * half, half), std::span(sin_).subspan(t * half, half));
+    unpack_row(weights_.embedding, static_cast<uint32_t>(tokens_[t].id),
+               std::span(residual_).subspan(t * d_model, d_model));
+    rope_.angles(tokens_[t].position, std::span(cos_).subspan(t * half, half),
+                 std::span(sin_).subspan(t * half, half));
   }
 
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
@@ -119,19 +126,20 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
     pool_.barrier();
     requantize(worker, attended_.data(), config_.q_dim());
     pool_.barrier();
-    multiply(worker, std::array<Product, 1>{{{&layer.wo, residual_.data(), d_model}}}, input_.rows(0, config_.q_dim()),
-             n_tokens_, true);
+    multiply(worker, std::array<Product, 1>{{{&layer.wo, residual_.data(), d_model}}},
+             input_.rows(0, config_.q_dim()), n_tokens_, true);
     pool_.barrier();
     normalize(worker, layer.mlp_norm);
     pool_.barrier();
     multiply(worker,
-             std::array<Product, 2>{{{&layer.w_gate, gate_.data(), config_.d_ff}, {&layer.w_up, up_.data(), config_.d_ff}}},
+             std::array<Product, 2>{
+                 {{&layer.w_gate, gate_.data(), config_.d_ff}, {&layer.w_up, up_.data(), config_.d_ff}}},
              input_.rows(0, d_model), n_tokens_, false);
     pool_.barrier();
     activate(worker);
     pool_.barrier();
-    multiply(worker, std::array<Product, 1>{{{&layer.w_down, residual_.data(), d_model}}}, input_.rows(0, config_.d_ff),
-             n_tokens_, true);
+    multiply(worker, std::array<Product, 1>{{{&layer.w_down, residual_.data(), d_model}}},
+             input_.rows(0, config_.d_ff), n_tokens_, true);
     pool_.barrier();
   }
 
@@ -140,17 +148,19 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
   for (size_t i = rows.begin; i < rows.end; ++i) {
     const QuantRows to = input_.rows(i, d_model);
     float* normed = &normed_[i * d_model];
-    kernels_.rms_norm(&residual_[logit_rows_[i] * d_model], weights_.final_norm, config_.d_model, config_.rms_norm_eps, normed);
+    kernels_.rms_norm(&residual_[logit_rows_[i] * d_model], weights_.final_norm, config_.d_model,
+                      config_.rms_norm_eps, normed);
     kernels_.quantize(normed, d_model, 1.0F, to.quants, to.scales, to.sums);
   }
   pool_.barrier();
-  multiply(worker, std::array<Product, 1>{{{&weights_.lm_head, logits_.data(), vocab_size()}}}, last, n_logits_, false);
+  multiply(worker, std::array<Product, 1>{{{&weights_.lm_head, logits_.data(), vocab_size()}}}, last,
+           n_logits_, false);
 }
 
 // All products of one operation, their tiles shared out by bytes: contiguous runs, so that each worker
 // streams its own part of the weights.
-void CpuExecutor::multiply(int worker, std::span<const Product> products, const QuantRows& x, uint32_t n_tokens,
-                           bool accumulate) {
+void CpuExecutor::multiply(int worker, std::span<const Product> products, const QuantRows& x,
+                           uint32_t n_tokens, bool accumulate) {
   if (n_tokens == 0) return;
   size_t total = 0;
   for (const Product& product : products) {
@@ -179,7 +189,8 @@ void CpuExecutor::normalize(int worker, const float* weight) {
   const auto mine = pool_.share(n_tokens_, worker);
   for (size_t t = mine.begin; t < mine.end; ++t) {
     const QuantRows to = input_.rows(t, d_model);
-    kernels_.rms_norm(&residual_[t * d_model], weight, config_.d_model, config_.rms_norm_eps, &normed_[t * d_model]);
+    kernels_.rms_norm(&residual_[t * d_model], weight, config_.d_model, config_.rms_norm_eps,
+                      &normed_[t * d_model]);
     kernels_.quantize(&normed_[t * d_model], d_model, 1.0F, to.quants, to.scales, to.sums);
   }
 }
@@ -188,8 +199,8 @@ void CpuExecutor::normalize(int worker, const float* weight) {
 void CpuExecutor::requantize(int worker, const float* x, size_t n_cols) {
   const auto mine = pool_.share(n_tokens_ * n_cols / kGroup, worker);
   const QuantRows to = input_.rows(0, n_cols);
-  kernels_.quantize(x + mine.begin * kGroup, (mine.end - mine.begin) * kGroup, 1.0F, to.quants + mine.begin * kGroup,
-                    to.scales + mine.begin, to.sums + mine.begin);
+  kernels_.quantize(x + mine.begin * kGroup, (mine.end - mine.begin) * kGroup, 1.0F,
+                    to.quants + mine.begin * kGroup, to.scales + mine.begin, to.sums + mine.begin);
 }
 
 // Biases, QK-norm and RoPE; keys and values into the cache, queries quantised by key/value head.
@@ -231,7 +242,8 @@ void CpuExecutor::prepare_attention(int worker, size_t layer_index) {
 // Tasks are taken as workers come free; which worker has which changes no result.
 void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
   const size_t head_dim = config_.head_dim;
-  const uint8_t** blocks = &block_pointers_[block_pointers_.size() / static_cast<size_t>(pool_.n_threads()) * static_cast<size_t>(worker)];
+  const uint8_t** blocks = &block_pointers_[block_pointers_.size() / static_cast<size_t>(pool_.n_threads()) *
+                                            static_cast<size_t>(worker)];
   uint32_t n_visible[kAttentionRows];
   float* out[kAttentionRows];
   for (uint32_t i; (i = next_task_.fetch_add(1, std::memory_order_relaxed)) < tasks_.size();) {
@@ -244,9 +256,15 @@ void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
     }
     const std::span<const int32_t> table = batch.chunks[task.chunk].blocks;
     const uint32_t n_blocks = (n_visible[n_rows - 1] + kBlockTokens - 1) / kBlockTokens;
-    for (uint32_t b = 0; b < n_blocks; ++b) blocks[b] = cache_.head_block(static_cast<uint32_t>(layer), task.kv_head, table[b]);
-    const AttentionWork work = {queries_.rows((size_t{task.kv_head} * n_tokens_ + task.first_token) * group_, head_dim),
-                                n_rows, config_.head_dim, n_visible, blocks, out};
+    for (uint32_t b = 0; b < n_blocks; ++b)
+      blocks[b] = cache_.head_block(static_cast<uint32_t>(layer), task.kv_head, table[b]);
+    const AttentionWork work = {
+        queries_.rows((size_t{task.kv_head} * n_tokens_ + task.first_token) * group_, head_dim),
+        n_rows,
+        config_.head_dim,
+        n_visible,
+        blocks,
+        out};
     kernels_.attend(&work);
   }
 }

@@ -81,14 +81,14 @@ class CpuExecutor : public Executor {
   std::atomic<uint32_t> next_task_{0};
   std::vector<uint32_t> logit_rows_;  // tokens whose logits are asked for
 
-  std::vector<float> residual_, normed_;   // [n_tokens, d_model]
-  std::vector<float> q_, k_, v_;           // [n_tokens, q_dim or kv_dim]
-  std::vector<float> attended_;            // [n_tokens, q_dim]
-  std::vector<float> gate_, up_;           // [n_tokens, d_ff]
-  std::vector<float> cos_, sin_;           // [n_tokens, head_dim / 2]
-  std::vector<float> logits_;              // [max_step_logits, padded vocabulary]
-  QuantBuffer input_;                      // what the next product multiplies
-  QuantBuffer queries_;                    // [n_kv_heads, n_tokens, group, head_dim]
+  std::vector<float> residual_, normed_;        // [n_tokens, d_model]
+  std::vector<float> q_, k_, v_;                // [n_tokens, q_dim or kv_dim]
+  std::vector<float> attended_;                 // [n_tokens, q_dim]
+  std::vector<float> gate_, up_;                // [n_tokens, d_ff]
+  std::vector<float> cos_, sin_;                // [n_tokens, head_dim / 2]
+  std::vector<float> logits_;                   // [max_step_logits, padded vocabulary]
+  QuantBuffer input_;                           // what the next product multiplies
+  QuantBuffer queries_;                         // [n_kv_heads, n_tokens, group, head_dim]
   std::vector<const uint8_t*> block_pointers_;  // per worker: [max blocks of a sequence]
 };
 

@@ -18,11 +18,14 @@ constexpr uint32_t kBlocks = 64;
 
 std::vector<int32_t> random_ids(size_t n, int32_t seed) {
   std::vector<int32_t> ids(n);
-  for (size_t i = 0; i < n; ++i) ids[i] = static_cast<int32_t>((i * i * 31 + i * 17 + static_cast<size_t>(seed) * 101) % 2000);
+  for (size_t i = 0; i < n; ++i)
+    ids[i] = static_cast<int32_t>((i * i * 31 + i * 17 + static_cast<size_t>(seed) * 101) % 2000);
   return ids;
 }
 
-ExecutorOptions options_with(int n_threads) { return {n_threads, kBlocks, 1024, 256, 256}; }
+ExecutorOptions options_with(int n_threads) {
+  return {n_threads, kBlocks, 1024, 256, 256};
+}
 
 class CpuExecutorTest : public ::testing::TestWithParam<QuantFormat> {
  protected:
@@ -34,9 +37,12 @@ class CpuExecutorTest : public ::testing::TestWithParam<QuantFormat> {
     return pack_model(model_, GetParam(), pool);
   }
   std::unique_ptr<CpuExecutor> make_executor(int n_threads, const Kernels& kernels) {
-    return std::make_unique<CpuExecutor>(model_.config(), std::span<const float>(), weights_, kernels, options_with(n_threads));
+    return std::make_unique<CpuExecutor>(model_.config(), std::span<const float>(), weights_, kernels,
+                                         options_with(n_threads));
   }
-  std::unique_ptr<CpuExecutor> make_executor(int n_threads) { return make_executor(n_threads, choose_kernels()); }
+  std::unique_ptr<CpuExecutor> make_executor(int n_threads) {
+    return make_executor(n_threads, choose_kernels());
+  }
 
   // Logits of all positions, in chunks of this many.
   static std::vector<float> logits_of(Executor& executor, std::span<const int32_t> ids, size_t chunk_size) {
@@ -45,7 +51,8 @@ class CpuExecutorTest : public ::testing::TestWithParam<QuantFormat> {
     std::vector<float> all;
     for (size_t begin = 0; begin < ids.size(); begin += chunk_size) {
       const auto chunk = ids.subspan(begin, std::min(chunk_size, ids.size() - begin));
-      const auto logits = executor.step({{{blocks, static_cast<uint32_t>(begin), chunk, static_cast<uint32_t>(chunk.size())}}});
+      const auto logits = executor.step(
+          {{{blocks, static_cast<uint32_t>(begin), chunk, static_cast<uint32_t>(chunk.size())}}});
       all.insert(all.end(), logits.begin(), logits.end());
     }
     return all;
@@ -80,7 +87,8 @@ TEST_P(CpuExecutorTest, ChunksAndThreadsChangeNoBit) {
   for (const int n_threads : {1, 2, 3}) {
     const auto executor = make_executor(n_threads);
     for (const size_t chunk_size : {1, 3, 7, 17, 33, 149}) {
-      ASSERT_EQ(logits_of(*executor, ids, chunk_size), whole) << n_threads << " threads, chunks of " << chunk_size;
+      ASSERT_EQ(logits_of(*executor, ids, chunk_size), whole)
+          << n_threads << " threads, chunks of " << chunk_size;
     }
   }
 }

@@ -16,8 +16,9 @@ std::vector<const Kernels*> detect() {
   __builtin_cpu_init();
   const bool has_avx2 =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
+                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512dq");
   std::vector<const Kernels*> kernels;
   if (has_avx512 && __builtin_cpu_supports("avx512vnni")) kernels.push_back(&kKernelsAvx512Vnni);
   if (has_avx512) kernels.push_back(&kKernelsAvx512);

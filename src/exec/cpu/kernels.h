@@ -33,10 +33,10 @@ struct QuantMatrix {
   QuantFormat format;
 };
 
-struct QuantRows {        // [n_rows, n_cols] of activations
-  int8_t* quants;         // [n_rows, n_cols]
-  float* scales;          // [n_rows, n_cols / kGroup]
-  int32_t* sums;          // [n_rows, n_cols / kGroup]
+struct QuantRows {  // [n_rows, n_cols] of activations
+  int8_t* quants;   // [n_rows, n_cols]
+  float* scales;    // [n_rows, n_cols / kGroup]
+  int32_t* sums;    // [n_rows, n_cols / kGroup]
 };
 
 // Attention of up to kAttentionRows query vectors, all of one key/value head of one sequence, over the
@@ -48,22 +48,24 @@ constexpr uint32_t kBlockTokens = 32;
 constexpr uint32_t kAttentionRows = 32;
 
 struct AttentionWork {
-  struct QuantRows queries;        // [n_rows, head_dim], already scaled by 1 / sqrt(head_dim)
+  struct QuantRows queries;  // [n_rows, head_dim], already scaled by 1 / sqrt(head_dim)
   uint32_t n_rows;
-  uint32_t head_dim;               // a multiple of kGroup
-  const uint32_t* n_visible;       // [n_rows] how many tokens a row sees; 1 or more
-  const uint8_t* const* blocks;    // by position / kBlockTokens; 64-byte aligned
-  float* const* out;               // [n_rows] pointers to [head_dim]
+  uint32_t head_dim;             // a multiple of kGroup
+  const uint32_t* n_visible;     // [n_rows] how many tokens a row sees; 1 or more
+  const uint8_t* const* blocks;  // by position / kBlockTokens; 64-byte aligned
+  float* const* out;             // [n_rows] pointers to [head_dim]
 };
 
 struct Kernels {
   const char* name;
   // y[t * y_stride + r] = sum over columns of w[r] * x[t] for rows r of tiles [tile_begin, tile_end)
   // and tokens t of [0, n_tokens). `accumulate` adds to y instead.
-  void (*matmul)(const struct QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const struct QuantRows* x,
-                 uint32_t n_tokens, float* y, size_t y_stride, int accumulate) noexcept;
+  void (*matmul)(const struct QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end,
+                 const struct QuantRows* x, uint32_t n_tokens, float* y, size_t y_stride,
+                 int accumulate) noexcept;
   // x [n] times `factor` to groups of 32: quants [n], scales and sums [n / kGroup].
-  void (*quantize)(const float* x, size_t n, float factor, int8_t* quants, float* scales, int32_t* sums) noexcept;
+  void (*quantize)(const float* x, size_t n, float factor, int8_t* quants, float* scales,
+                   int32_t* sums) noexcept;
   // y[i] = x[i] / rms(x) * weight[i]; n a multiple of 16. y may be x.
   void (*rms_norm)(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept;
   // y[i] += x[i]; n a multiple of 16.

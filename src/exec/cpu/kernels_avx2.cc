@@ -5,8 +5,8 @@
 
 namespace qwick {
 namespace {
-#include "exec/cpu/vec_avx2.h"
 #include "exec/cpu/kernels.inl"
+#include "exec/cpu/vec_avx2.h"
 }  // namespace
 
 extern const Kernels kKernelsAvx2;

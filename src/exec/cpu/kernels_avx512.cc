@@ -5,8 +5,8 @@
 
 namespace qwick {
 namespace {
-#include "exec/cpu/vec_avx512.h"
 #include "exec/cpu/kernels.inl"
+#include "exec/cpu/vec_avx512.h"
 }  // namespace
 
 extern const Kernels kKernelsAvx512;

@@ -6,10 +6,11 @@
 #define QWICK_VNNI
 namespace qwick {
 namespace {
-#include "exec/cpu/vec_avx512.h"
 #include "exec/cpu/kernels.inl"
+#include "exec/cpu/vec_avx512.h"
 }  // namespace
 
 extern const Kernels kKernelsAvx512Vnni;
-const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul,        quantize, rms_norm,
+                                    add,           silu_multiply, rotate,   attend};
 }  // namespace qwick

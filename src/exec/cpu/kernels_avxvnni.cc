@@ -6,8 +6,8 @@
 #define QWICK_VNNI
 namespace qwick {
 namespace {
-#include "exec/cpu/vec_avx2.h"
 #include "exec/cpu/kernels.inl"
+#include "exec/cpu/vec_avx2.h"
 }  // namespace
 
 extern const Kernels kKernelsAvxVnni;

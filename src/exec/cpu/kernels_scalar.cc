@@ -3,8 +3,8 @@
 
 namespace qwick {
 namespace {
-#include "exec/cpu/vec_scalar.h"
 #include "exec/cpu/kernels.inl"
+#include "exec/cpu/vec_scalar.h"
 }  // namespace
 
 extern const Kernels kKernelsScalar;

@@ -81,13 +81,15 @@ TEST_P(KernelsTest, ProductsOfAllFormats) {
       for (uint32_t t = 0; t < kTokens; ++t) {
         double expected = 1.0;
         for (uint32_t col = 0; col < kCols; ++col) expected += static_cast<double>(w[col]) * x.value(t, col);
-        ASSERT_NEAR(y[size_t{t} * kRows + row], expected, 1e-4) << quant_format_name(format) << " row " << row << " token " << t;
+        ASSERT_NEAR(y[size_t{t} * kRows + row], expected, 1e-4)
+            << quant_format_name(format) << " row " << row << " token " << t;
       }
     }
     // The same bits for a token alone.
     std::vector<float> alone(kRows);
     for (uint32_t t = 0; t < kTokens; ++t) {
-      const QuantRows one = {x.quants.data() + size_t{t} * kCols, x.scales.data() + t * kCols / kGroup, x.sums.data() + t * kCols / kGroup};
+      const QuantRows one = {x.quants.data() + size_t{t} * kCols, x.scales.data() + t * kCols / kGroup,
+                             x.sums.data() + t * kCols / kGroup};
       kernels().matmul(&matrix, 0, kRows / kTileRows, &one, 1, alone.data(), kRows, 0);
       for (uint32_t row = 0; row < kRows; ++row) ASSERT_EQ(alone[row] + 1.0F, y[size_t{t} * kRows + row]);
     }
@@ -181,19 +183,22 @@ TEST_P(KernelsTest, Attention) {
     double sum = 0;
     for (uint32_t t = 0; t < n_visible[row]; ++t) {
       double score = 0;
-      for (uint32_t d = 0; d < kHeadDim; ++d) score += static_cast<double>(queries[size_t{row} * kHeadDim + d]) * keys[size_t{t} * kHeadDim + d];
+      for (uint32_t d = 0; d < kHeadDim; ++d)
+        score += static_cast<double>(queries[size_t{row} * kHeadDim + d]) * keys[size_t{t} * kHeadDim + d];
       weights[t] = std::exp(score * scale);
       sum += weights[t];
     }
     for (uint32_t d = 0; d < kHeadDim; ++d) {
       double expected = 0;
-      for (uint32_t t = 0; t < n_visible[row]; ++t) expected += weights[t] / sum * values[size_t{t} * kHeadDim + d];
+      for (uint32_t t = 0; t < n_visible[row]; ++t)
+        expected += weights[t] / sum * values[size_t{t} * kHeadDim + d];
       EXPECT_NEAR(out[row][d], expected, 0.03) << "row " << row;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelsTest, ::testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
+INSTANTIATE_TEST_SUITE_P(All, KernelsTest,
+                         ::testing::ValuesIn(available_kernels().begin(), available_kernels().end()),
                          [](const auto& test) {
                            std::string name = test.param->name;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -17,7 +17,9 @@ uint64_t key_tile_bytes(uint32_t head_dim) {
   return (n_groups * (kTileRows * kGroup + 2 * kTileRows) + 63) / 64 * 64;
 }
 
-uint64_t key_bytes(uint32_t head_dim) { return key_tile_bytes(head_dim) * (kBlockTokens / kTileRows); }
+uint64_t key_bytes(uint32_t head_dim) {
+  return key_tile_bytes(head_dim) * (kBlockTokens / kTileRows);
+}
 
 uint64_t head_block_bytes(uint32_t head_dim) {
   return key_bytes(head_dim) + uint64_t{head_dim} * kBlockTokens + sizeof(float) * kBlockTokens;
@@ -29,7 +31,9 @@ float largest_magnitude(std::span<const float> x) {
   return largest;
 }
 
-int8_t to_int8(float x) { return static_cast<int8_t>(std::clamp(std::nearbyint(x), -127.0F, 127.0F)); }
+int8_t to_int8(float x) {
+  return static_cast<int8_t>(std::clamp(std::nearbyint(x), -127.0F, 127.0F));
+}
 
 }  // namespace
 
@@ -40,19 +44,23 @@ KvBlocks::KvBlocks(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, ui
       head_bytes_(head_block_bytes(head_dim)),
       total_bytes_(uint64_t{n_layers} * n_blocks * n_kv_heads * head_bytes_) {
   // Zero pages: scales that nobody wrote are finite.
-  void* address = ::mmap(nullptr, total_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) fail(ErrorCode::kIo, "no address space for a cache of {} MiB", total_bytes_ >> 20);
+  void* address = ::mmap(nullptr, total_bytes_, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED)
+    fail(ErrorCode::kIo, "no address space for a cache of {} MiB", total_bytes_ >> 20);
   data_ = static_cast<uint8_t*>(address);
 }
 
-KvBlocks::~KvBlocks() { ::munmap(data_, total_bytes_); }
+KvBlocks::~KvBlocks() {
+  ::munmap(data_, total_bytes_);
+}
 
 uint64_t KvBlocks::block_bytes(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim) {
   return uint64_t{n_layers} * n_kv_heads * head_block_bytes(head_dim);
 }
 
-void KvBlocks::write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t slot, std::span<const float> key,
-                     std::span<const float> value) noexcept {
+void KvBlocks::write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t slot,
+                     std::span<const float> key, std::span<const float> value) noexcept {
   uint8_t* head = data_ + head_offset(layer, kv_head, block);
 
   // The key: row slot % 16 of its q8 tile, an f16 scale for each 32 dimensions.

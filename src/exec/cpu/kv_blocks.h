@@ -32,7 +32,8 @@ class KvBlocks {
 
  private:
   uint64_t head_offset(uint32_t layer, uint32_t kv_head, int32_t block) const {
-    return ((uint64_t{layer} * n_blocks_ + static_cast<uint64_t>(block)) * n_kv_heads_ + kv_head) * head_bytes_;
+    return ((uint64_t{layer} * n_blocks_ + static_cast<uint64_t>(block)) * n_kv_heads_ + kv_head) *
+           head_bytes_;
   }
 
   uint32_t n_kv_heads_;

@@ -19,10 +19,13 @@ struct FormatInfo {
   uint32_t bits;
   bool has_minimum;
 };
-constexpr FormatInfo kFormats[kNumQuantFormats] = {
-    {"q4", 4, false}, {"q4_min", 4, true}, {"q5", 5, false}, {"q5_min", 5, true}, {"q6", 6, false}, {"q8", 8, false}};
+constexpr FormatInfo kFormats[kNumQuantFormats] = {{"q4", 4, false}, {"q4_min", 4, true},
+                                                   {"q5", 5, false}, {"q5_min", 5, true},
+                                                   {"q6", 6, false}, {"q8", 8, false}};
 
-uint32_t quant_bytes(QuantFormat format) { return kFormats[format].bits * kTileRows * kGroup / 8; }
+uint32_t quant_bytes(QuantFormat format) {
+  return kFormats[format].bits * kTileRows * kGroup / 8;
+}
 
 // Where a group's quants lie in its tile, and how to set and get one; the layout of kernels.h.
 class GroupView {
@@ -36,7 +39,8 @@ class GroupView {
     const uint8_t both = group_[64 * (q / 2) + at];
     auto value = static_cast<uint8_t>(q % 2 == 0 ? both & 0x0F : both >> 4);
     if (bits_ == 5) value |= static_cast<uint8_t>(((group_[256 + at] >> q) & 1) << 4);
-    if (bits_ == 6) value |= static_cast<uint8_t>(((group_[256 + 64 * (q / 4) + at] >> (2 * (q % 4))) & 3) << 4);
+    if (bits_ == 6)
+      value |= static_cast<uint8_t>(((group_[256 + 64 * (q / 4) + at] >> (2 * (q % 4))) & 3) << 4);
     return value;
   }
 
@@ -76,17 +80,22 @@ bool import_group(DType dtype, const std::byte* block, GroupCode& code) {
     case DType::kQ8_0:
       for (uint32_t i = 0; i < kGroup; ++i) code.quants[i] = bytes[2 + i] ^ 0x80;
       return true;
-    case DType::kQ4_0: nibbles(bytes + 2, 0); return true;
+    case DType::kQ4_0:
+      nibbles(bytes + 2, 0);
+      return true;
     case DType::kQ4_1:
       code.minimum = load<uint16_t>(bytes + 2);
       nibbles(bytes + 4, 0);
       return true;
-    case DType::kQ5_0: nibbles(bytes + 6, load<uint32_t>(bytes + 2)); return true;
+    case DType::kQ5_0:
+      nibbles(bytes + 6, load<uint32_t>(bytes + 2));
+      return true;
     case DType::kQ5_1:
       code.minimum = load<uint16_t>(bytes + 2);
       nibbles(bytes + 8, load<uint32_t>(bytes + 4));
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -140,11 +149,14 @@ class RowEncoder {
   void encode(uint32_t group, GroupCode& code) const {
     const uint32_t block_bytes = dtype_info(tensor_.dtype).block_bytes;
     if (is_k_) {
-      import_k_group(tensor_.dtype, row_.data() + static_cast<size_t>(group / 8) * block_bytes, group % 8, code);
+      import_k_group(tensor_.dtype, row_.data() + static_cast<size_t>(group / 8) * block_bytes, group % 8,
+                     code);
     } else if (is_exact_) {
       QWICK_CHECK(import_group(tensor_.dtype, row_.data() + static_cast<size_t>(group) * block_bytes, code));
     } else {
-      quantize_group(format_, std::span<const float, kGroup>(&values_[static_cast<size_t>(group) * kGroup], kGroup), code);
+      quantize_group(format_,
+                     std::span<const float, kGroup>(&values_[static_cast<size_t>(group) * kGroup], kGroup),
+                     code);
     }
   }
 
@@ -159,23 +171,35 @@ class RowEncoder {
 
 }  // namespace
 
-std::string_view quant_format_name(QuantFormat format) { return kFormats[format].name; }
-uint32_t quant_bits(QuantFormat format) { return kFormats[format].bits; }
-bool has_minimum(QuantFormat format) { return kFormats[format].has_minimum; }
+std::string_view quant_format_name(QuantFormat format) {
+  return kFormats[format].name;
+}
+uint32_t quant_bits(QuantFormat format) {
+  return kFormats[format].bits;
+}
+bool has_minimum(QuantFormat format) {
+  return kFormats[format].has_minimum;
+}
 
 QuantFormat run_time_format(DType dtype, QuantFormat wanted) {
   switch (dtype) {
-    case DType::kQ4_0: return kQ4;
+    case DType::kQ4_0:
+      return kQ4;
     case DType::kQ4_1:
-    case DType::kQ4K: return kQ4Min;
-    case DType::kQ5_0: return kQ5;
+    case DType::kQ4K:
+      return kQ4Min;
+    case DType::kQ5_0:
+      return kQ5;
     case DType::kQ5_1:
-    case DType::kQ5K: return kQ5Min;
+    case DType::kQ5K:
+      return kQ5Min;
     case DType::kQ6K:
-    case DType::kQ8_0: return kQ8;
+    case DType::kQ8_0:
+      return kQ8;
     case DType::kF32:
     case DType::kF16:
-    case DType::kBF16: return wanted;
+    case DType::kBF16:
+      return wanted;
   }
   return wanted;
 }
@@ -193,12 +217,15 @@ uint64_t tile_bytes(QuantFormat format, uint32_t n_cols) {
   return (n_cols / kGroup * (quant_bytes(format) + scales) + 63) / 64 * 64;
 }
 
-void AlignedBytes::Free::operator()(uint8_t* p) const { std::free(p); }
+void AlignedBytes::Free::operator()(uint8_t* p) const {
+  std::free(p);
+}
 
 AlignedBytes::AlignedBytes(size_t size) : size_(size) {
   if (size == 0) return;
   constexpr size_t kAlignment = 64;
-  data_.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment)));
+  data_.reset(static_cast<uint8_t*>(
+      std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment)));
   if (data_ == nullptr) throw std::bad_alloc();
 }
 
@@ -287,8 +314,8 @@ void dequantize_group(QuantFormat format, const GroupCode& code, std::span<float
   }
 }
 
-void pack_matrix(const TensorView& tensor, QuantFormat format, RowOrder order, uint32_t head_dim, ThreadPool& pool,
-                 uint8_t* out) {
+void pack_matrix(const TensorView& tensor, QuantFormat format, RowOrder order, uint32_t head_dim,
+                 ThreadPool& pool, uint8_t* out) {
   const auto n_rows = static_cast<uint32_t>(tensor.shape[0]);
   const auto n_cols = static_cast<uint32_t>(tensor.shape[1]);
   const uint32_t n_groups = n_cols / kGroup;
@@ -307,7 +334,8 @@ void pack_matrix(const TensorView& tensor, QuantFormat format, RowOrder order, u
         for (uint32_t group = 0; group < n_groups; ++group) {
           encoder.encode(group, code);
           for (uint32_t col = 0; col < kGroup; ++col) {
-            set_quant(kFormats[format].bits, at + static_cast<size_t>(group) * quant_bytes(format), r, col, code.quants[col]);
+            set_quant(kFormats[format].bits, at + static_cast<size_t>(group) * quant_bytes(format), r, col,
+                      code.quants[col]);
           }
           const size_t scale_at = size_t{2} * (group * kTileRows + r);
           std::memcpy(scales + scale_at, &code.scale, sizeof code.scale);
@@ -331,7 +359,8 @@ void unpack_row(const QuantMatrix& matrix, uint32_t row, std::span<float> out) n
     const size_t scale_at = size_t{2} * (group * kTileRows + r);
     code.scale = load<uint16_t>(scales + scale_at);
     if (has_minimum(matrix.format)) code.minimum = load<uint16_t>(minimums + scale_at);
-    dequantize_group(matrix.format, code, std::span<float, kGroup>(&out[static_cast<size_t>(group) * kGroup], kGroup));
+    dequantize_group(matrix.format, code,
+                     std::span<float, kGroup>(&out[static_cast<size_t>(group) * kGroup], kGroup));
   }
 }
 

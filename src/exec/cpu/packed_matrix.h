@@ -63,8 +63,8 @@ class AlignedBytes {
 
 // Writes `tensor` [n_rows, n_cols] as tiles to `out` (tile_bytes() for each 16 rows). Rows that fill up
 // the last tile are zero. With kPairsToHalves rows are reordered within heads of head_dim rows.
-void pack_matrix(const TensorView& tensor, QuantFormat format, RowOrder order, uint32_t head_dim, ThreadPool& pool,
-                 uint8_t* out);
+void pack_matrix(const TensorView& tensor, QuantFormat format, RowOrder order, uint32_t head_dim,
+                 ThreadPool& pool, uint8_t* out);
 
 // Row `row` of a packed matrix as f32.
 void unpack_row(const QuantMatrix& matrix, uint32_t row, std::span<float> out) noexcept;

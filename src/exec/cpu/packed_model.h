@@ -29,7 +29,7 @@ struct PackedModel {
   const float* final_norm = nullptr;  // [d_model]
   std::vector<PackedLayer> layers;
 
-  AlignedBytes matrices;       // what the views above look at
+  AlignedBytes matrices;  // what the views above look at
   std::vector<float> vectors;
 };
 

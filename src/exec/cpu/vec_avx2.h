@@ -13,9 +13,15 @@ struct U8 {
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
 
-QWICK_INLINE F32 f32_set1(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
-QWICK_INLINE F32 f32_zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-QWICK_INLINE F32 f32_load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+QWICK_INLINE F32 f32_set1(float x) {
+  return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
+}
+QWICK_INLINE F32 f32_zero() {
+  return {_mm256_setzero_ps(), _mm256_setzero_ps()};
+}
+QWICK_INLINE F32 f32_load(const float* p) {
+  return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
 QWICK_INLINE void f32_store(float* p, F32 x) {
   _mm256_storeu_ps(p, x.lo);
   _mm256_storeu_ps(p + 8, x.hi);
@@ -24,12 +30,24 @@ QWICK_INLINE F32 f32_load_f16(const uint8_t* p) {
   return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))),
           _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16)))};
 }
-QWICK_INLINE F32 f32_add(F32 a, F32 b) { return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)}; }
-QWICK_INLINE F32 f32_sub(F32 a, F32 b) { return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)}; }
-QWICK_INLINE F32 f32_mul(F32 a, F32 b) { return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
-QWICK_INLINE F32 f32_div(F32 a, F32 b) { return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)}; }
-QWICK_INLINE F32 f32_max(F32 a, F32 b) { return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
-QWICK_INLINE F32 f32_min(F32 a, F32 b) { return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
+QWICK_INLINE F32 f32_add(F32 a, F32 b) {
+  return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
+}
+QWICK_INLINE F32 f32_sub(F32 a, F32 b) {
+  return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)};
+}
+QWICK_INLINE F32 f32_mul(F32 a, F32 b) {
+  return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)};
+}
+QWICK_INLINE F32 f32_div(F32 a, F32 b) {
+  return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)};
+}
+QWICK_INLINE F32 f32_max(F32 a, F32 b) {
+  return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)};
+}
+QWICK_INLINE F32 f32_min(F32 a, F32 b) {
+  return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)};
+}
 QWICK_INLINE F32 f32_abs(F32 a) {
   const __m256 sign = _mm256_set1_ps(-0.0F);
   return {_mm256_andnot_ps(sign, a.lo), _mm256_andnot_ps(sign, a.hi)};
@@ -37,7 +55,9 @@ QWICK_INLINE F32 f32_abs(F32 a) {
 QWICK_INLINE F32 f32_fma(F32 a, F32 b, F32 c) {
   return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
 }
-QWICK_INLINE F32 f32_from_i32(I32 x) { return {_mm256_cvtepi32_ps(x.lo), _mm256_cvtepi32_ps(x.hi)}; }
+QWICK_INLINE F32 f32_from_i32(I32 x) {
+  return {_mm256_cvtepi32_ps(x.lo), _mm256_cvtepi32_ps(x.hi)};
+}
 QWICK_INLINE float f32_reduce_max(F32 x) {
   const __m256 a = _mm256_max_ps(x.lo, x.hi);
   __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
@@ -55,7 +75,8 @@ QWICK_INLINE F32 f32_round(F32 x) {
   return {_mm256_round_ps(x.lo, kNearest), _mm256_round_ps(x.hi, kNearest)};
 }
 QWICK_INLINE __m256 half_scale_by_power(__m256 x, __m256 n) {
-  const __m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+  const __m256i exponent =
+      _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
   return _mm256_mul_ps(x, _mm256_castsi256_ps(exponent));
 }
 QWICK_INLINE F32 f32_scale_by_power(F32 x, F32 n) {
@@ -68,8 +89,12 @@ QWICK_INLINE F32 f32_keep_first(F32 x, int n, float other) {
   const __m256 hi = _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(n - 8), lane));
   return {_mm256_blendv_ps(fill, x.lo, lo), _mm256_blendv_ps(fill, x.hi, hi)};
 }
-QWICK_INLINE I32 i32_set1(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
-QWICK_INLINE I32 i32_from_f32(F32 x) { return {_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)}; }
+QWICK_INLINE I32 i32_set1(int32_t x) {
+  return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
+QWICK_INLINE I32 i32_from_f32(F32 x) {
+  return {_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)};
+}
 QWICK_INLINE int32_t i32_reduce_add(I32 x) {
   const __m256i a = _mm256_add_epi32(x.lo, x.hi);
   __m128i b = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
@@ -86,14 +111,19 @@ QWICK_INLINE void u8_store16(uint8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves_to_16(x.lo), halves_to_16(x.hi)));
 }
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
-  return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)), _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 32))};
+  return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)),
+          _mm256_load_si256(reinterpret_cast<const __m256i*>(p + 32))};
 }
 QWICK_INLINE U8 u8_set1(uint8_t x) {
   const __m256i all = _mm256_set1_epi8(static_cast<char>(x));
   return {all, all};
 }
-QWICK_INLINE U8 u8_and(U8 a, U8 b) { return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)}; }
-QWICK_INLINE U8 u8_or(U8 a, U8 b) { return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)}; }
+QWICK_INLINE U8 u8_and(U8 a, U8 b) {
+  return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
+}
+QWICK_INLINE U8 u8_or(U8 a, U8 b) {
+  return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
 template <int kBy>
 QWICK_INLINE U8 u8_shift_left(U8 x) {
   return {_mm256_slli_epi16(x.lo, kBy), _mm256_slli_epi16(x.hi, kBy)};
@@ -110,7 +140,9 @@ QWICK_INLINE __m256i broadcast4(const void* x) {
 }
 
 #ifdef QWICK_VNNI
-QWICK_INLINE __m256i half_dot4(__m256i acc, __m256i u, __m256i s) { return _mm256_dpbusd_avx_epi32(acc, u, s); }
+QWICK_INLINE __m256i half_dot4(__m256i acc, __m256i u, __m256i s) {
+  return _mm256_dpbusd_avx_epi32(acc, u, s);
+}
 
 template <int kBits>
 QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero_sum) {
@@ -176,7 +208,8 @@ QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero
 // p up to 255 and v down to -128 would saturate as they are; even and odd bytes apart they don't.
 QWICK_INLINE __m256i half_dot_signed(__m256i acc, __m256i p, __m256i v) {
   const __m256i low = _mm256_set1_epi16(0xFF);
-  const __m256i even = _mm256_madd_epi16(_mm256_and_si256(p, low), _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8));
+  const __m256i even =
+      _mm256_madd_epi16(_mm256_and_si256(p, low), _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8));
   const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(p, 8), _mm256_srai_epi16(v, 8));
   return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
 }

@@ -7,23 +7,51 @@ using U8 = __m512i;  // 64 bytes: 4 for each lane
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
 
-QWICK_INLINE F32 f32_zero() { return _mm512_setzero_ps(); }
-QWICK_INLINE F32 f32_set1(float x) { return _mm512_set1_ps(x); }
-QWICK_INLINE F32 f32_load(const float* p) { return _mm512_loadu_ps(p); }
-QWICK_INLINE void f32_store(float* p, F32 x) { _mm512_storeu_ps(p, x); }
+QWICK_INLINE F32 f32_zero() {
+  return _mm512_setzero_ps();
+}
+QWICK_INLINE F32 f32_set1(float x) {
+  return _mm512_set1_ps(x);
+}
+QWICK_INLINE F32 f32_load(const float* p) {
+  return _mm512_loadu_ps(p);
+}
+QWICK_INLINE void f32_store(float* p, F32 x) {
+  _mm512_storeu_ps(p, x);
+}
 QWICK_INLINE F32 f32_load_f16(const uint8_t* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-QWICK_INLINE F32 f32_add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
-QWICK_INLINE F32 f32_sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
-QWICK_INLINE F32 f32_div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
-QWICK_INLINE F32 f32_min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
-QWICK_INLINE F32 f32_mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
-QWICK_INLINE F32 f32_max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
-QWICK_INLINE F32 f32_abs(F32 a) { return _mm512_abs_ps(a); }
-QWICK_INLINE F32 f32_fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
-QWICK_INLINE F32 f32_from_i32(I32 x) { return _mm512_cvtepi32_ps(x); }
-QWICK_INLINE float f32_reduce_max(F32 x) { return _mm512_reduce_max_ps(x); }
+QWICK_INLINE F32 f32_add(F32 a, F32 b) {
+  return _mm512_add_ps(a, b);
+}
+QWICK_INLINE F32 f32_sub(F32 a, F32 b) {
+  return _mm512_sub_ps(a, b);
+}
+QWICK_INLINE F32 f32_div(F32 a, F32 b) {
+  return _mm512_div_ps(a, b);
+}
+QWICK_INLINE F32 f32_min(F32 a, F32 b) {
+  return _mm512_min_ps(a, b);
+}
+QWICK_INLINE F32 f32_mul(F32 a, F32 b) {
+  return _mm512_mul_ps(a, b);
+}
+QWICK_INLINE F32 f32_max(F32 a, F32 b) {
+  return _mm512_max_ps(a, b);
+}
+QWICK_INLINE F32 f32_abs(F32 a) {
+  return _mm512_abs_ps(a);
+}
+QWICK_INLINE F32 f32_fma(F32 a, F32 b, F32 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+QWICK_INLINE F32 f32_from_i32(I32 x) {
+  return _mm512_cvtepi32_ps(x);
+}
+QWICK_INLINE float f32_reduce_max(F32 x) {
+  return _mm512_reduce_max_ps(x);
+}
 // Halves are added pairwise, in the order of all versions.
 QWICK_INLINE float f32_reduce_add(F32 x) {
   const __m256 a = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
@@ -31,26 +59,44 @@ QWICK_INLINE float f32_reduce_add(F32 x) {
   b = _mm_add_ps(b, _mm_movehl_ps(b, b));
   return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
-QWICK_INLINE F32 f32_round(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-QWICK_INLINE F32 f32_scale_by_power(F32 x, F32 n) { return _mm512_scalef_ps(x, n); }
+QWICK_INLINE F32 f32_round(F32 x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+QWICK_INLINE F32 f32_scale_by_power(F32 x, F32 n) {
+  return _mm512_scalef_ps(x, n);
+}
 // Lanes at and above `n` become `other`.
 QWICK_INLINE F32 f32_keep_first(F32 x, int n, float other) {
   const __mmask16 first = static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
   return _mm512_mask_mov_ps(_mm512_set1_ps(other), first, x);
 }
-QWICK_INLINE I32 i32_set1(int32_t x) { return _mm512_set1_epi32(x); }
-QWICK_INLINE I32 i32_from_f32(F32 x) { return _mm512_cvtps_epi32(x); }  // to nearest even
-QWICK_INLINE int32_t i32_reduce_add(I32 x) { return _mm512_reduce_add_epi32(x); }
+QWICK_INLINE I32 i32_set1(int32_t x) {
+  return _mm512_set1_epi32(x);
+}
+QWICK_INLINE I32 i32_from_f32(F32 x) {
+  return _mm512_cvtps_epi32(x);
+}  // to nearest even
+QWICK_INLINE int32_t i32_reduce_add(I32 x) {
+  return _mm512_reduce_add_epi32(x);
+}
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(x));
 }
 QWICK_INLINE void u8_store16(uint8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(x));
 }
-QWICK_INLINE U8 u8_load(const uint8_t* p) { return _mm512_load_si512(p); }
-QWICK_INLINE U8 u8_set1(uint8_t x) { return _mm512_set1_epi8(static_cast<char>(x)); }
-QWICK_INLINE U8 u8_and(U8 a, U8 b) { return _mm512_and_si512(a, b); }
-QWICK_INLINE U8 u8_or(U8 a, U8 b) { return _mm512_or_si512(a, b); }
+QWICK_INLINE U8 u8_load(const uint8_t* p) {
+  return _mm512_load_si512(p);
+}
+QWICK_INLINE U8 u8_set1(uint8_t x) {
+  return _mm512_set1_epi8(static_cast<char>(x));
+}
+QWICK_INLINE U8 u8_and(U8 a, U8 b) {
+  return _mm512_and_si512(a, b);
+}
+QWICK_INLINE U8 u8_or(U8 a, U8 b) {
+  return _mm512_or_si512(a, b);
+}
 // Bits cross into the neighbour byte; callers mask them out.
 template <int kBy>
 QWICK_INLINE U8 u8_shift_left(U8 x) {
@@ -69,7 +115,9 @@ QWICK_INLINE I32 broadcast4(const void* x) {
 
 #ifdef QWICK_VNNI
 // acc + the dot products of the four bytes per lane, of u unsigned, of s signed.
-QWICK_INLINE I32 dot4(I32 acc, I32 u, I32 s) { return _mm512_dpbusd_epi32(acc, u, s); }
+QWICK_INLINE I32 dot4(I32 acc, I32 u, I32 s) {
+  return _mm512_dpbusd_epi32(acc, u, s);
+}
 #else
 // Even and odd bytes apart, so that no sum of two products saturates.
 QWICK_INLINE I32 dot4(I32 acc, I32 u, I32 s) {

@@ -19,13 +19,17 @@ QWICK_INLINE F32 f32_set1(float x) {
   QWICK_LANES r.v[i] = x;
   return r;
 }
-QWICK_INLINE F32 f32_zero() { return f32_set1(0.0F); }
+QWICK_INLINE F32 f32_zero() {
+  return f32_set1(0.0F);
+}
 QWICK_INLINE F32 f32_load(const float* p) {
   F32 r;
   __builtin_memcpy(&r, p, sizeof r);
   return r;
 }
-QWICK_INLINE void f32_store(float* p, F32 x) { __builtin_memcpy(p, &x, sizeof x); }
+QWICK_INLINE void f32_store(float* p, F32 x) {
+  __builtin_memcpy(p, &x, sizeof x);
+}
 QWICK_INLINE float bits_to_f32(uint32_t bits) {
   float x;
   __builtin_memcpy(&x, &bits, sizeof x);
@@ -70,7 +74,9 @@ QWICK_INLINE F32 f32_abs(F32 a) {
   QWICK_LANES a.v[i] = __builtin_fabsf(a.v[i]);
   return a;
 }
-QWICK_INLINE F32 f32_fma(F32 a, F32 b, F32 c) { return f32_add(f32_mul(a, b), c); }
+QWICK_INLINE F32 f32_fma(F32 a, F32 b, F32 c) {
+  return f32_add(f32_mul(a, b), c);
+}
 QWICK_INLINE F32 f32_from_i32(I32 x) {
   F32 r;
   QWICK_LANES r.v[i] = static_cast<float>(x.v[i]);
@@ -164,7 +170,8 @@ QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero
 QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
   I32 acc = i32_set1(0);
   for (int q = 0; q < 8; ++q) {
-    for (int i = 0; i < 64; ++i) acc.v[i / 4] += int32_t{p[4 * q + i % 4]} * static_cast<int8_t>(v[64 * q + i]);
+    for (int i = 0; i < 64; ++i)
+      acc.v[i / 4] += int32_t{p[4 * q + i % 4]} * static_cast<int8_t>(v[64 * q + i]);
   }
   return acc;
 }
