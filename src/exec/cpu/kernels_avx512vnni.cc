@@ -6,8 +6,10 @@
 #define QWICK_VNNI
 namespace qwick {
 namespace {
-#include "exec/cpu/kernels.inl"
+// clang-format off: the kernels are written over the vectors.
 #include "exec/cpu/vec_avx512.h"
+#include "exec/cpu/kernels.inl"
+// clang-format on
 }  // namespace
 
 extern const Kernels kKernelsAvx512Vnni;

@@ -3,8 +3,10 @@
 
 namespace qwick {
 namespace {
-#include "exec/cpu/kernels.inl"
+// clang-format off: the kernels are written over the vectors.
 #include "exec/cpu/vec_scalar.h"
+#include "exec/cpu/kernels.inl"
+// clang-format on
 }  // namespace
 
 extern const Kernels kKernelsScalar;
