@@ -12,9 +12,9 @@ Jim John Julia Karl Kate Ken Lara Laura Leo Lily Linus Lisa Lucas Lucy Maria Mar
 Mike Mila Nadia Nick Nina Noah Nora Olga Oliver Omar Oscar Paul Pedro Peter Petra Quinn Rachel Ravi Rita
 Robert Rosa Ruth Sam Sara Simon Sofia Stefan Susan Tara Theo Tim Tom Ursula Vera Victor Wanda Wendy
 Will Xavier Yuki Yusuf Zara Zoe""".split()
-CITIES_EN = """Paris London Berlin Madrid Rome Vienna Prague Oslo Stockholm Helsinki Dublin Lisbon Athens
-Warsaw Budapest Brussels Amsterdam Zurich Geneva Munich Hamburg Milan Naples Barcelona Moscow Kyiv Istanbul
-Cairo Nairobi Lagos Accra Tunis Dakar Tokyo Osaka Kyoto Seoul Busan Beijing Shanghai Shenzhen Hangzhou
+CITIES_EN = """Paris London Berlin Naples Rome Vienna Prague Oslo Stockholm Helsinki Dublin Lisbon Athens
+Warsaw Budapest Brussels Amsterdam Zurich Geneva Munich Hamburg Milan Madrid Barcelona Kyiv Moscow Istanbul
+Cairo Nairobi Lagos Accra Tunis Dakar Tokyo Osaka Kyoto Seoul Beijing Busan Shanghai Shenzhen Hangzhou
 Chengdu Taipei Bangkok Hanoi Manila Jakarta Singapore Delhi Mumbai Karachi Dhaka Tehran Dubai Doha Boston
 Chicago Dallas Denver Houston Miami Seattle Toronto Montreal Vancouver Havana Lima Bogota Quito Santiago
 Sydney Melbourne Perth Auckland""".split()
@@ -32,9 +32,9 @@ CITIES_EN_LONG = [
     "New Delhi",
     "Salt Lake City",
 ]
-CITIES_ZH = """北京 上海 广州 深圳 杭州 南京 苏州 武汉 成都 重庆 西安 天津 长沙 郑州 青岛 大连 厦门 福州 济南
-合肥 昆明 贵阳 南宁 海口 三亚 哈尔滨 长春 沈阳 石家庄 太原 兰州 银川 西宁 拉萨 乌鲁木齐 香港 澳门 台北 无锡
-宁波 温州 桂林 洛阳 巴黎 伦敦 纽约 东京 柏林 罗马 首尔 悉尼 莫斯科 新加坡 曼谷 旧金山""".split()
+CITIES_ZH = """北京 上海 广州 苏州 杭州 南京 深圳 武汉 成都 重庆 太原 天津 长沙 郑州 青岛 大连 厦门 福州 济南
+合肥 昆明 贵阳 南宁 海口 三亚 哈尔滨 长春 沈阳 石家庄 西安 兰州 银川 西宁 拉萨 乌鲁木齐 香港 澳门 台北 无锡
+宁波 温州 桂林 洛阳 巴黎 伦敦 首尔 东京 柏林 罗马 纽约 悉尼 莫斯科 新加坡 曼谷 旧金山""".split()
 SURNAMES_ZH = "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕"
 GIVEN_ZH = "明红华伟芳娜敏静丽强磊军洋勇艳杰娟涛超霞平刚桂英文玉云海波梅兰竹菊雨雪晨阳月星辰思雅欣怡佳宁浩然天宇子轩梓涵"
 FORMS_ZH = ["小{}", "阿{}", "{}{}", "老{}"]
@@ -122,6 +122,10 @@ HANZI = [
     for cell in range(0xA1, 0xFF)
     if not (row == 0xD7 and cell > 0xF9)
 ]
+REQUEST_HANZI = sorted(
+    {c for text in TOPICS_ZH + ASKS_ZH + STATEMENTS_ZH + CITIES_ZH for c in text if "\u4e00" <= c <= "\u9fff"}
+    | set("加减等于多少叫名字姓记住天气怎样算计和你我他是请说重复")
+)
 OTHER_SCRIPTS = [
     "абвгдежзиклмнопрстуфхцчшыэюя",
     "αβγδεζηθικλμνξοπρστυφχψω",
@@ -155,7 +159,9 @@ def invented_word(rng: random.Random) -> str:
 
 
 def invented_hanzi(rng: random.Random, least: int = 2, most: int = 3) -> str:
-    return "".join(rng.choice(HANZI) for _ in range(rng.randint(least, most)))
+    """Any Hanzi, and often such as the requests are made of: these are tokens of their own, to be copied too."""
+    pools = rng.choices([HANZI, REQUEST_HANZI], [55, 45], k=rng.randint(least, most))
+    return "".join(rng.choice(pool) for pool in pools)
 
 
 def name_en(rng: random.Random, known: list[str]) -> str:
