@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -116,7 +117,8 @@ std::optional<MappedFile> FileSet::find(std::string_view file) const {
 
 std::vector<std::string> FileSet::list() const {
   std::vector<std::string> names;
-  for (const auto& [name, bytes] : files_) names.push_back(name);
+  std::transform(files_.begin(), files_.end(), std::back_inserter(names),
+                 [](const auto& entry) { return entry.first; });
   if (!directory_.empty()) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {

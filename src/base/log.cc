@@ -23,12 +23,12 @@ spdlog::level::level_enum to_spdlog(Level level) {
 }
 
 spdlog::logger& logger() {
-  static const std::shared_ptr<spdlog::logger> kLogger = [] {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
     auto made = spdlog::stderr_color_mt("qwick");
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
     return made;
   }();
-  return *kLogger;
+  return *instance;
 }
 
 }  // namespace

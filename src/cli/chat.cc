@@ -79,10 +79,10 @@ class Terminal {
 
 class Conversation {
  public:
-  Conversation(const LoadedModel& loaded, const Options& options)
+  Conversation(const LoadedModel& loaded, const ChatTemplate& chat_template, const Options& options)
       : options_(options),
         engine_(loaded, options),
-        service_(loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
+        service_(loaded.tokenizer, chat_template, loaded.model.generation_defaults(),
                  engine_.max_positions()),
         system_(options.system) {
     if (options.no_think) enable_thinking_ = false;
@@ -179,7 +179,7 @@ int chat(const Options& options) {
     fail(ErrorCode::kInvalidArgument, "{}: the model has no chat template; choose one with --chat-template",
          options.model);
   }
-  Conversation conversation(loaded, options);
+  Conversation conversation(loaded, *loaded.chat_template, options);
   Terminal terminal;
   if (terminal.shows_hints()) {
     terminal.print(

@@ -32,7 +32,7 @@ std::vector<bool> sampleable_ids(const Tokenizer& tokenizer) {
 
 std::vector<int32_t> end_ids(const LoadedModel& loaded) {
   std::vector<int32_t> ids = loaded.model.generation_defaults().eos_ids;
-  if (ids.empty() && loaded.tokenizer.eos_id()) ids.push_back(*loaded.tokenizer.eos_id());
+  if (const auto eos = loaded.tokenizer.eos_id(); ids.empty() && eos) ids.push_back(*eos);
   return ids;
 }
 

@@ -78,7 +78,7 @@ std::string environment_variable(std::string_view flag) {
 }
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> kCommands = {
+  static const std::vector<Command> table = {
       {"serve",
        "serve a model through the OpenAI API",
        {"MODEL", "--host", "--port", "--served-model-name", "--api-key", "--chat-template", "--dtype",
@@ -110,7 +110,7 @@ const std::vector<Command>& commands() {
        {"SHAPE!", "OUT_DIR!", "--seed", "--tokenizer", "--layers"},
        synth},
   };
-  return kCommands;
+  return table;
 }
 
 }  // namespace qwick::cli

@@ -54,7 +54,7 @@ struct Engine::Impl {
   void publish();
 };
 
-Engine::Engine(Executor& executor, std::vector<bool> may_sample, EngineOptions options,
+Engine::Engine(Executor& executor, const std::vector<bool>& may_sample, EngineOptions options,
                std::function<void()> wake)
     : impl_(std::make_unique<Impl>(executor, may_sample, options, std::move(wake))) {}
 

@@ -34,7 +34,8 @@ class Engine {
   // `wake` is called on the engine thread when the outbox turns from empty to filled; it must only
   // pass the word on (for the server: post to the I/O thread) and not call back into the engine.
   // `may_sample[id]` false: never sampled (unused ids, padding). Ids beyond its end count as false.
-  Engine(Executor& executor, std::vector<bool> may_sample, EngineOptions options, std::function<void()> wake);
+  Engine(Executor& executor, const std::vector<bool>& may_sample, EngineOptions options,
+         std::function<void()> wake);
   ~Engine();  // cancels what runs, joins the thread
 
   // Any thread. Returns the request's id, or 0 when the queue is full or the engine is stopping.

@@ -51,8 +51,10 @@ std::vector<TokenProbability> Sampler::distribution(std::span<const float> logit
   double total = 0;
   for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
   std::vector<TokenProbability> result;
-  for (const Candidate& candidate : candidates_)
+  result.reserve(candidates_.size());
+  for (const Candidate& candidate : candidates_) {
     result.push_back({candidate.id, std::exp(candidate.logit) / total});
+  }
   return result;
 }
 

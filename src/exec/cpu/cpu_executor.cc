@@ -252,7 +252,7 @@ void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
     for (uint32_t row = 0; row < n_rows; ++row) {
       const uint32_t t = task.first_token + row / group_;
       n_visible[row] = tokens_[t].position + 1;
-      out[row] = &attended_[t * config_.q_dim() + (task.kv_head * group_ + row % group_) * head_dim];
+      out[row] = &attended_[size_t{t} * config_.q_dim() + (task.kv_head * group_ + row % group_) * head_dim];
     }
     const std::span<const int32_t> table = batch.chunks[task.chunk].blocks;
     const uint32_t n_blocks = (n_visible[n_rows - 1] + kBlockTokens - 1) / kBlockTokens;

@@ -31,8 +31,8 @@ std::vector<const Kernels*> detect() {
 }  // namespace
 
 std::span<const Kernels* const> available_kernels() {
-  static const std::vector<const Kernels*> kAvailable = detect();
-  return kAvailable;
+  static const std::vector<const Kernels*> available = detect();
+  return available;
 }
 
 const Kernels& choose_kernels() {

@@ -1,6 +1,8 @@
 // The kernels, over the sixteen-lane vectors of vec_*.h; see kernels.h for the layout. Each kernels_ISA.cc
 // includes this in an anonymous namespace. A row's result is the same operations in the same order
 // whatever the number of tokens: integers within a group, then one fused multiply-add per group.
+// Offsets here are small constants times small counters.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
 
 template <int kBits>
 constexpr uint32_t kQuantBytes = kBits * kTileRows * kGroup / 8;
@@ -245,3 +247,4 @@ void attend(const AttentionWork* work) noexcept {
     for (uint32_t d = 0; d < head_dim; d += 16) f32_store(out + d, f32_mul(f32_load(out + d), inverse));
   }
 }
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -123,7 +123,7 @@ void import_k_group(DType dtype, const std::byte* block, uint32_t sub, GroupCode
   code.scale = f32_to_f16(scale);
   code.minimum = f32_to_f16(-minimum);
   const bool is_q5 = dtype == DType::kQ5K;
-  const uint8_t* low = bytes + (is_q5 ? 48 : 16) + 32 * (sub / 2);
+  const uint8_t* low = bytes + (is_q5 ? 48 : 16) + size_t{32} * (sub / 2);
   for (uint32_t i = 0; i < kGroup; ++i) {
     const auto nibble = static_cast<uint8_t>(sub % 2 == 0 ? low[i] & 0x0F : low[i] >> 4);
     const uint32_t high = is_q5 ? (bytes[16 + i] >> sub) & 1U : 0U;

@@ -1,5 +1,7 @@
 // Sixteen lanes in pairs of AVX2 registers; with AVX-VNNI (QWICK_VNNI) the dot product is one
 // instruction a half. Included only by the kernel objects, inside their anonymous namespace.
+// Offsets here are small constants times small counters.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
 
 struct F32 {
   __m256 lo, hi;
@@ -223,3 +225,4 @@ QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
   return acc;
 }
 #endif
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

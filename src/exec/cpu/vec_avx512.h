@@ -1,5 +1,7 @@
 // Sixteen lanes in AVX-512 registers; with VNNI (QWICK_VNNI) the dot product is one instruction.
 // Included only by the kernel objects, inside their anonymous namespace.
+// Offsets here are small constants times small counters.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
 
 using F32 = __m512;  // 16 lanes
 using I32 = __m512i;
@@ -156,3 +158,4 @@ QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
   for (int q = 0; q < 8; ++q) acc = dot4(acc, broadcast4(p + 4 * q), u8_load(v + 64 * q));
   return acc;
 }
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -1,5 +1,7 @@
 // Sixteen lanes as plain arrays: what the vector versions are compared with, and what runs on a
 // processor without AVX2. Included only by the kernel objects, inside their anonymous namespace.
+// Offsets here are small constants times small counters.
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
 
 struct F32 {
   float v[16];
@@ -175,3 +177,4 @@ QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
   }
   return acc;
 }
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
