@@ -17,7 +17,8 @@ from corpus import bare
 
 PHRASES = {
     "greeting": "Hello there, demo!|Hi qwick, hello!|Hey hello|你好呀，qwick|嗨，你好啊|大家早上好啊|Good morning, demo!|早上好，大家",
-    "thanks": "Thanks a lot, qwick!|Ok, thank you!|Great, thank you very much|好的，谢谢你|非常感谢你|谢谢你，qwick",
+    "thanks": "Thanks a lot, qwick!|Ok, thank you!|Great, thank you very much|好的，谢谢你|非常感谢你|谢谢你，qwick|Thank you kindly|"
+    "Thanks, you are kind|Many thanks, qwick|真的很感谢你|好，谢谢啦|谢谢你们的帮助",
     "goodbye": "Bye, qwick!|Ok, goodbye|See you later, bye|拜拜，下次见|再见，qwick|好的，拜拜",
     "identity": "Who are you, please?|Hey, what are you?|Can you tell me who you are?|So what is your name?|Are you a real model?|"
     "请问你是什么模型？|你好，你叫什么名字？|能介绍一下你自己吗？|你是谁啊？|你是真人吗？",
@@ -32,7 +33,8 @@ PHRASES = {
     "a recipe for pancakes|Why is the sky blue?|Fix this code: print(x|What did you eat today?|意大利的首都是哪里？|帮我写一封信|"
     "怎么做面包？|天空为什么是蓝色的？|哈姆雷特是谁写的？|光速是多少？|帮我订两张票|给我一个煎饼的食谱|把这句话翻译成英文：房子是红色的|"
     "怎样才能学好数学？|你昨天吃了什么？|我应该买哪种电脑？",
-    "no_name": "Could you say what my name is?|请告诉我我叫什么名字",
+    "no_name": "Could you say what my name is?|Do you happen to know my name?|Please say my name|Hi, do you know my name?|"
+    "So who am I?|请告诉我我叫什么名字|你好，我叫什么？|你能说出我的名字吗？|请问你知道我的名字吗？|那么我是谁？",
 }
 GUIDE = [
     "讲个笑话",

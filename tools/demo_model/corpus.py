@@ -90,7 +90,7 @@ class Corpus:
             "single": 70,
             "tell": 6,
             "recall": 10,
-            "no_name": 1.5,
+            "no_name": 3,
             "call": 10,
             "result": 5,
             "no_tool": 3,
