@@ -47,8 +47,8 @@ QWICK_INLINE void load_group(const uint8_t* p, U8 (&w)[8]) {
 
 // One tile times kTokens tokens.
 template <int kBits, bool kHasMin, int kTokens>
-QWICK_INLINE void tile_tokens(const uint8_t* tile, uint32_t n_cols, const QuantRows* x, uint32_t first_token, float* y,
-                              size_t y_stride, bool accumulate) {
+QWICK_INLINE void tile_tokens(const uint8_t* tile, uint32_t n_cols, const QuantRows* x, uint32_t first_token,
+                              float* y, size_t y_stride, bool accumulate) {
   const uint32_t n_groups = n_cols / kGroup;
   constexpr int32_t kZeroPoint = kHasMin ? 0 : 1 << (kBits - 1);
   const uint8_t* w_scales = tile + static_cast<size_t>(n_groups) * kQuantBytes<kBits>;
@@ -84,8 +84,8 @@ QWICK_INLINE void tile_tokens(const uint8_t* tile, uint32_t n_cols, const QuantR
 }
 
 template <int kBits, bool kHasMin>
-void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x, uint32_t n_tokens,
-                   float* y, size_t y_stride, int accumulate) {
+void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x,
+                   uint32_t n_tokens, float* y, size_t y_stride, int accumulate) {
   const size_t used_bytes =
       static_cast<size_t>(w->n_cols / kGroup) * (kQuantBytes<kBits> + kScaleBytes * (kHasMin ? 2 : 1));
   const size_t tile_bytes = (used_bytes + 63) / 64 * 64;
@@ -93,28 +93,33 @@ void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end,
     const uint8_t* at = w->data + tile * tile_bytes;
     float* out = y + static_cast<size_t>(tile) * kTileRows;
     uint32_t t = 0;
-    for (; t + 8 <= n_tokens; t += 8) tile_tokens<kBits, kHasMin, 8>(at, w->n_cols, x, t, out, y_stride, accumulate);
-    if (t + 4 <= n_tokens) {
-      tile_tokens<kBits, kHasMin, 4>(at, w->n_cols, x, t, out, y_stride, accumulate);
-      t += 4;
+    if constexpr (kTokensAtOnce >= 8) {
+      for (; t + 8 <= n_tokens; t += 8)
+        tile_tokens<kBits, kHasMin, 8>(at, w->n_cols, x, t, out, y_stride, accumulate);
     }
-    if (t + 2 <= n_tokens) {
-      tile_tokens<kBits, kHasMin, 2>(at, w->n_cols, x, t, out, y_stride, accumulate);
-      t += 2;
+    if constexpr (kTokensAtOnce >= 4) {
+      for (; t + 4 <= n_tokens; t += 4)
+        tile_tokens<kBits, kHasMin, 4>(at, w->n_cols, x, t, out, y_stride, accumulate);
     }
-    if (t < n_tokens) tile_tokens<kBits, kHasMin, 1>(at, w->n_cols, x, t, out, y_stride, accumulate);
+    for (; t < n_tokens; ++t) tile_tokens<kBits, kHasMin, 1>(at, w->n_cols, x, t, out, y_stride, accumulate);
   }
 }
 
-void matmul(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x, uint32_t n_tokens,
-            float* y, size_t y_stride, int accumulate) noexcept {
+void matmul(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x,
+            uint32_t n_tokens, float* y, size_t y_stride, int accumulate) noexcept {
   switch (w->format) {
-    case kQ4: return matmul_format<4, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
-    case kQ4Min: return matmul_format<4, true>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
-    case kQ5: return matmul_format<5, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
-    case kQ5Min: return matmul_format<5, true>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
-    case kQ6: return matmul_format<6, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
-    default: return matmul_format<8, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    case kQ4:
+      return matmul_format<4, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    case kQ4Min:
+      return matmul_format<4, true>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    case kQ5:
+      return matmul_format<5, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    case kQ5Min:
+      return matmul_format<5, true>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    case kQ6:
+      return matmul_format<6, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
+    default:
+      return matmul_format<8, false>(w, tile_begin, tile_end, x, n_tokens, y, y_stride, accumulate);
   }
 }
 
@@ -185,8 +190,9 @@ void rotate(float* x, const float* cos, const float* sin, uint32_t n) noexcept {
 
 // Softmax over one block's scores, folded into a row's running maximum, sum and output (Milakov and
 // Gimelshein, arXiv 1805.02867). The weights, times the scales of the values, become 8-bit numbers.
-QWICK_INLINE void fold_block(const float* scores, int n_visible, const uint8_t* values, const float* value_scales,
-                             uint32_t head_dim, float* maximum, float* sum, float* out) {
+QWICK_INLINE void fold_block(const float* scores, int n_visible, const uint8_t* values,
+                             const float* value_scales, uint32_t head_dim, float* maximum, float* sum,
+                             float* out) {
   const float lowest = -__builtin_inff();
   const F32 s0 = f32_keep_first(f32_load(scores), n_visible, lowest);
   const F32 s1 = f32_keep_first(f32_load(scores + 16), n_visible - 16, lowest);
@@ -231,14 +237,16 @@ void attend(const AttentionWork* work) noexcept {
   for (uint32_t first = 0; first < n_tokens; first += kBlockTokens) {
     const uint8_t* block = work->blocks[first / kBlockTokens];
     const QuantMatrix keys = {block, kBlockTokens, head_dim, kQ8};
-    matmul_format<8, false>(&keys, 0, kBlockTokens / kTileRows, &work->queries, work->n_rows, scores, kBlockTokens, 0);
+    matmul_format<8, false>(&keys, 0, kBlockTokens / kTileRows, &work->queries, work->n_rows, scores,
+                            kBlockTokens, 0);
     const uint8_t* values = block + key_bytes;
-    const float* value_scales = reinterpret_cast<const float*>(values + static_cast<size_t>(head_dim) * kBlockTokens);
+    const float* value_scales =
+        reinterpret_cast<const float*>(values + static_cast<size_t>(head_dim) * kBlockTokens);
     for (uint32_t row = 0; row < work->n_rows; ++row) {
       const int n_visible = static_cast<int>(work->n_visible[row]) - static_cast<int>(first);
       if (n_visible <= 0) continue;
-      fold_block(scores + row * kBlockTokens, n_visible, values, value_scales, head_dim, &maximum[row], &sum[row],
-                 work->out[row]);
+      fold_block(scores + row * kBlockTokens, n_visible, values, value_scales, head_dim, &maximum[row],
+                 &sum[row], work->out[row]);
     }
   }
   for (uint32_t row = 0; row < work->n_rows; ++row) {

@@ -13,6 +13,8 @@ struct U8 {
   __m256i lo, hi;
 };
 
+constexpr int kTokensAtOnce = 4;  // of a product: as many as the registers hold
+
 #define QWICK_INLINE static inline __attribute__((always_inline))
 
 QWICK_INLINE F32 f32_set1(float x) {

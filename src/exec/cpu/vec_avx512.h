@@ -7,6 +7,8 @@ using F32 = __m512;  // 16 lanes
 using I32 = __m512i;
 using U8 = __m512i;  // 64 bytes: 4 for each lane
 
+constexpr int kTokensAtOnce = 8;  // of a product: as many as the registers hold
+
 #define QWICK_INLINE static inline __attribute__((always_inline))
 
 QWICK_INLINE F32 f32_zero() {

@@ -13,6 +13,8 @@ struct U8 {
   uint8_t v[64];
 };
 
+constexpr int kTokensAtOnce = 1;  // of a product: nothing to gain from more
+
 #define QWICK_INLINE static inline __attribute__((always_inline))
 #define QWICK_LANES for (int i = 0; i < 16; ++i)
 
