@@ -89,6 +89,7 @@ Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max
     executor_ = std::make_unique<ReferenceExecutor>(loaded.model, made);
     return;
   }
+  cache_bytes_per_token_ = cache_block_bytes(config, false) / kCacheBlockTokens;
   const QuantFormat format = wanted_format(options);
   if (const std::string reason = why_not_packable(config); !reason.empty()) {
     fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);
@@ -102,6 +103,23 @@ Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max
   std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());
   if (!rope_factors.empty()) dequantize(factors.dtype, factors.data, rope_factors);
   executor_ = std::make_unique<CpuExecutor>(config, rope_factors, weights_, kernels, made);
+}
+
+StepWork Backend::work() const {
+  StepWork work;
+  const auto bytes = [](const QuantMatrix& w) {
+    return uint64_t{w.n_rows} / kTileRows * tile_bytes(w.format, w.n_cols);
+  };
+  for (const PackedLayer& layer : weights_.layers) {
+    for (const QuantMatrix* w :
+         {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
+      work.weight_bytes += bytes(*w);
+      work.macs_per_token += uint64_t{w->n_rows} * w->n_cols;
+    }
+  }
+  work.weight_bytes += bytes(weights_.lm_head);
+  work.cache_bytes_per_token = cache_bytes_per_token_;
+  return work;
 }
 
 }  // namespace qwick::cli

@@ -11,6 +11,13 @@
 
 namespace qwick::cli {
 
+// What a step costs at least, for comparing speeds with the machine's.
+struct StepWork {
+  uint64_t weight_bytes = 0;           // read once by a step that gives logits
+  uint64_t cache_bytes_per_token = 0;  // read for each token before
+  uint64_t macs_per_token = 0;         // of the layers' matrices
+};
+
 class Backend {
  public:
   // `loaded` outlives this object. max_step_logits: rows of logits that one step may give. Throws
@@ -18,9 +25,11 @@ class Backend {
   Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits);
 
   Executor& executor() { return *executor_; }
+  StepWork work() const;  // zero for --dtype f32
 
  private:
   PackedModel weights_;  // with quantised weights only
+  uint64_t cache_bytes_per_token_ = 0;
   std::unique_ptr<Executor> executor_;
 };
 

@@ -52,6 +52,8 @@ struct Options {
   std::string out_dir;
   std::string tokenizer;
   uint32_t layers = 0;
+
+  uint32_t rounds = 5;
 };
 
 using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*,
@@ -87,5 +89,7 @@ int tokenize(const Options& options);
 int perplexity(const Options& options);
 int inspect(const Options& options);
 int synth(const Options& options);
+int bench_limits(const Options& options);
+int bench_engine(const Options& options);
 
 }  // namespace qwick::cli

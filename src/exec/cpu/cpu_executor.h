@@ -88,7 +88,9 @@ class CpuExecutor : public Executor {
   std::vector<float> cos_, sin_;                // [n_tokens, head_dim / 2]
   std::vector<float> logits_;                   // [max_step_logits, padded vocabulary]
   QuantBuffer input_;                           // what the next product multiplies
-  QuantBuffer queries_;                         // [n_kv_heads, n_tokens, group, head_dim]
+  std::vector<uint8_t> queries_;                // [n_kv_heads, n_tokens, group, 2 * head_dim], 16 bits
+  std::vector<float> query_scales_;             // [n_kv_heads, n_tokens, group]
+  std::vector<int32_t> query_sums_;             // likewise
   std::vector<const uint8_t*> block_pointers_;  // per worker: [max blocks of a sequence]
 };
 

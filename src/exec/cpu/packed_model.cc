@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/check.h"
 #include "format/dequantize.h"
 
@@ -44,6 +47,7 @@ class Packer {
       to.bv = vector(from.bv);
       to.q_norm = vector(from.q_norm);
       to.k_norm = vector(from.k_norm);
+      to.key_sizes = key_sizes(from, order);
       to.wo = matrix(from.wo);
       to.mlp_norm = vector(from.mlp_norm);
       to.w_gate = matrix(from.w_gate);
@@ -62,16 +66,64 @@ class Packer {
     return {at, n_tiles * kTileRows, n_cols, format};
   }
 
-  const float* vector(const TensorView& tensor, RowOrder order = RowOrder::kAsStored) {
-    if (tensor.data.empty()) return nullptr;
-    const size_t n = tensor.n_elements();
+  // Takes n floats of the vectors; null while only counting.
+  float* take(size_t n) {
     float* at = is_filling_ ? packed_.vectors.data() + n_vector_floats_ : nullptr;
     n_vector_floats_ += n;
-    if (!is_filling_) return nullptr;
-    std::vector<float> values(n);
-    dequantize(tensor.dtype, tensor.data, values);
-    for (uint32_t i = 0; i < n; ++i) at[i] = values[stored_row(i, order, config_.head_dim)];
     return at;
+  }
+
+  const float* vector(const TensorView& tensor, RowOrder order = RowOrder::kAsStored) {
+    if (tensor.data.empty()) return nullptr;
+    float* at = take(tensor.n_elements());
+    if (at == nullptr) return nullptr;
+    const std::vector<float> values = floats(tensor);
+    for (uint32_t i = 0; i < values.size(); ++i) at[i] = values[stored_row(i, order, config_.head_dim)];
+    return at;
+  }
+
+  // The root mean square that a key's dimension has over inputs that are white after their norm. Some
+  // dimensions are a hundred times larger than others (above all where k has a bias) and would take all
+  // of the cache's 8 bits. The two dimensions that RoPE turns into one another share their size.
+  const float* key_sizes(const LayerWeights& layer, RowOrder order) {
+    float* at = take(config_.kv_dim());
+    if (at == nullptr) return nullptr;
+    const std::vector<float> attn_norm = floats(layer.attn_norm);
+    const std::vector<float> bias = floats(layer.bk);
+    const std::vector<float> k_norm = floats(layer.k_norm);
+    const uint32_t head_dim = config_.head_dim;
+    std::vector<double> squares(head_dim);
+    std::vector<float> row(config_.d_model);
+    for (uint32_t head = 0; head < config_.n_kv_heads; ++head) {
+      double mean = 0;
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        const uint32_t stored = stored_row(head * head_dim + d, order, head_dim);
+        dequantize(layer.wk.dtype, layer.wk.row(stored), row);
+        squares[d] = bias.empty() ? 0 : static_cast<double>(bias[stored]) * bias[stored];
+        for (uint32_t col = 0; col < config_.d_model; ++col) {
+          const double x = static_cast<double>(row[col]) * attn_norm[col];
+          squares[d] += x * x;
+        }
+        mean += squares[d] / head_dim;
+      }
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        squares[d] = mean > 0 ? squares[d] / mean : 1;
+        if (!k_norm.empty()) squares[d] *= static_cast<double>(k_norm[d]) * k_norm[d];
+      }
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        constexpr double kLeast = 1e-6;  // never zero
+        const double pair = (squares[d] + squares[(d + head_dim / 2) % head_dim]) / 2;
+        at[head * head_dim + d] = static_cast<float>(std::sqrt(std::max(pair, kLeast)));
+      }
+    }
+    return at;
+  }
+
+  static std::vector<float> floats(const TensorView& tensor) {
+    if (tensor.data.empty()) return {};
+    std::vector<float> values(tensor.n_elements());
+    dequantize(tensor.dtype, tensor.data, values);
+    return values;
   }
 
   const Model& model_;
