@@ -46,9 +46,19 @@ QuantFormat wanted_format(const Options& options) {
   fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
 }
 
+// Where keys have biases (Qwen2), these are so much larger than the rest that 8 bits lose too much of it;
+// docs/quality.md has the figures.
+bool wants_wide_keys(const LoadedModel& loaded, const Options& options) {
+  if (options.kv_type == "auto") return !loaded.model.weights().layers.front().bk.data.empty();
+  if (options.kv_type == "q8") return false;
+  if (options.kv_type == "k16") return true;
+  fail(ErrorCode::kInvalidArgument, "--kv-type {}: there are auto, q8 and k16", options.kv_type);
+}
+
 // Bytes that the cache needs for a block of kCacheBlockTokens tokens.
-uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32) {
-  if (!is_f32) return KvBlocks::block_bytes(config.n_layers, config.n_kv_heads, config.head_dim);
+uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32, bool has_wide_keys) {
+  if (!is_f32)
+    return KvBlocks::block_bytes(config.n_layers, config.n_kv_heads, config.head_dim, has_wide_keys);
   return uint64_t{2} * config.n_layers * config.kv_dim() * kCacheBlockTokens * sizeof(float);
 }
 
@@ -62,7 +72,8 @@ ExecutorOptions executor_options(const LoadedModel& loaded, const Options& optio
   const uint64_t cache_bytes = options.kv_cache_mib > 0
                                    ? uint64_t{options.kv_cache_mib} << 20
                                    : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
-  const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32");
+  const bool has_wide_keys = wants_wide_keys(loaded, options);
+  const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32", has_wide_keys);
   const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
   const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
   const uint64_t context = options.ctx > 0 ? options.ctx : std::min<uint64_t>(config.max_positions, n_tokens);
@@ -77,6 +88,7 @@ ExecutorOptions executor_options(const LoadedModel& loaded, const Options& optio
   made.max_positions = static_cast<uint32_t>(context);
   made.max_step_tokens = kStepTokens;
   made.max_step_logits = max_step_logits;
+  made.has_wide_keys = has_wide_keys;
   return made;
 }
 
@@ -89,7 +101,7 @@ Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max
     executor_ = std::make_unique<ReferenceExecutor>(loaded.model, made);
     return;
   }
-  cache_bytes_per_token_ = cache_block_bytes(config, false) / kCacheBlockTokens;
+  cache_bytes_per_token_ = cache_block_bytes(config, false, made.has_wide_keys) / kCacheBlockTokens;
   const QuantFormat format = wanted_format(options);
   if (const std::string reason = why_not_packable(config); !reason.empty()) {
     fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);

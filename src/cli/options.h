@@ -17,6 +17,7 @@ struct Options {
   int32_t threads = 0;
   uint32_t ctx = 0;
   uint32_t kv_cache_mib = 0;
+  std::string kv_type = "auto";
   uint32_t max_batch = 16;
 
   std::string host = "127.0.0.1";

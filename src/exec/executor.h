@@ -32,6 +32,7 @@ struct ExecutorOptions {
   uint32_t max_positions = 0;    // tokens of one sequence
   uint32_t max_step_tokens = 0;  // of all chunks of a step together
   uint32_t max_step_logits = 0;  // rows of logits in a step
+  bool has_wide_keys = false;    // keys in the cache of 16 bits instead of 8, where it is quantised
 };
 
 class Executor {

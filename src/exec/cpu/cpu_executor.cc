@@ -39,7 +39,7 @@ CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_
       group_(config.n_heads / config.n_kv_heads),
       pool_(options.n_threads),
       rope_(config, rope_factors),
-      cache_(config.n_layers, config.n_kv_heads, config.head_dim, options.n_blocks) {
+      cache_(config.n_layers, config.n_kv_heads, config.head_dim, options.has_wide_keys, options.n_blocks) {
   const size_t n = options.max_step_tokens;
   tokens_.resize(n);
   logit_rows_.resize(n);
@@ -269,6 +269,7 @@ void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
                                 &query_sums_[first_row],
                                 n_rows,
                                 config_.head_dim,
+                                cache_.has_wide_keys(),
                                 n_visible,
                                 blocks,
                                 out};

@@ -40,9 +40,10 @@ struct QuantRows {  // [n_rows, n_cols] of activations
 };
 
 // Attention of up to kAttentionRows query vectors, all of one key/value head of one sequence, over the
-// blocks of its cache. A block holds kBlockTokens tokens of one head of one layer, 8 bits a number with
-// a zero point of 128 and one scale for a token's key, one for its value:
-//   keys     kBlockTokens / kTileRows tiles; byte 64q + 4r + i is dimension 4q+i of token r
+// blocks of its cache. A block holds kBlockTokens tokens of one head of one layer, in bytes with a zero
+// point of 128 and one scale for a token's key, one for its value:
+//   keys     kBlockTokens / kTileRows tiles; byte 64q + 4r + i is dimension 4q+i of token r. With
+//            16-bit keys these are the high bytes, and the low ones (unsigned) follow likewise.
 //   values   head_dim / 16 tiles of 512 bytes; byte 64q + 4r + i is dimension r of token 4q+i
 //   scales   kBlockTokens f32 of the keys, then of the values
 // Queries and softmax weights have 16 bits, in the order that the instruction set wants.
@@ -55,6 +56,7 @@ struct AttentionWork {
   const int32_t* sums;     // [n_rows] of the queries' numbers
   uint32_t n_rows;
   uint32_t head_dim;             // a multiple of kGroup
+  int has_wide_keys;             // 16 bits instead of 8
   const uint32_t* n_visible;     // [n_rows] how many tokens a row sees; 1 or more, ascending
   const uint8_t* const* blocks;  // by position / kBlockTokens; 64-byte aligned
   float* const* out;             // [n_rows] pointers to [head_dim]

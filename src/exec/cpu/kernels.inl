@@ -254,30 +254,43 @@ QWICK_INLINE void fold_block(const float* scores, int n_visible, const float* va
   weights->step = largest / 32767.0F;
 }
 
-// kRows rows, all of which see some of the block's tokens.
+// The dot products of a tile's n_quads quads with kRows rows of 16-bit numbers, `stride` bytes apart.
 template <int kRows>
+QWICK_INLINE void dot_rows(const uint8_t* tile, uint32_t n_quads, const uint8_t* rows, size_t stride,
+                           WideDot (&dots)[kRows]) {
+#pragma GCC unroll 2
+  for (uint32_t quad = 0; quad < n_quads; ++quad) {
+    const U8 numbers = u8_load(tile + 64 * quad);
+#pragma GCC unroll 8
+    for (int row = 0; row < kRows; ++row) dots[row].add(numbers, rows + row * stride + 8 * quad);
+  }
+}
+
+// kRows rows, all of which see some of the block's tokens.
+template <bool kWideKeys, int kRows>
 QWICK_INLINE void attend_block(const AttentionWork* work, uint32_t first_row, uint32_t first_token,
                                const uint8_t* block, float* maximum, float* sum) {
   const uint32_t head_dim = work->head_dim;
   const size_t tile_bytes = static_cast<size_t>(head_dim) * kTileRows;
-  const uint8_t* values = block + 2 * tile_bytes;
-  const auto* key_scales = reinterpret_cast<const float*>(block + 4 * tile_bytes);
+  const uint8_t* low_keys = block + 2 * tile_bytes;
+  const uint8_t* values = kWideKeys ? low_keys + 2 * tile_bytes : low_keys;
+  const auto* key_scales = reinterpret_cast<const float*>(values + 2 * tile_bytes);
   const float* value_scales = key_scales + kBlockTokens;
   const uint8_t* queries = work->queries + static_cast<size_t>(first_row) * 2 * head_dim;
 
   alignas(64) float scores[kRows][kBlockTokens];
   for (uint32_t tile = 0; tile < kBlockTokens / kTileRows; ++tile) {
     WideDot dots[kRows];
-    for (uint32_t quad = 0; quad < head_dim / 4; ++quad) {
-      const U8 keys = u8_load(block + tile * tile_bytes + 64 * quad);
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) dots[row].add(keys, queries + row * 2 * head_dim + 8 * quad);
-    }
+    dot_rows(block + tile * tile_bytes, head_dim / 4, queries, 2 * head_dim, dots);
+    WideDot low_dots[kRows];
+    if constexpr (kWideKeys)
+      dot_rows(low_keys + tile * tile_bytes, head_dim / 4, queries, 2 * head_dim, low_dots);
     const F32 scales = f32_load(key_scales + tile * kTileRows);
 #pragma GCC unroll 8
     for (int row = 0; row < kRows; ++row) {
       const I32 zero = i32_set1(work->sums[first_row + row] * 128);
-      const F32 dot = f32_from_i32(i32_sub(dots[row].total(), zero));
+      F32 dot = f32_from_i32(i32_sub(dots[row].total(), zero));
+      if constexpr (kWideKeys) dot = f32_fma(dot, f32_set1(256.0F), f32_from_i32(low_dots[row].total()));
       f32_store(scores[row] + tile * kTileRows,
                 f32_mul(f32_mul(dot, scales), f32_set1(work->scales[first_row + row])));
     }
@@ -291,12 +304,7 @@ QWICK_INLINE void attend_block(const AttentionWork* work, uint32_t first_row, ui
   }
   for (uint32_t d = 0; d < head_dim; d += 16) {
     WideDot dots[kRows];
-#pragma GCC unroll 8
-    for (uint32_t quad = 0; quad < kBlockTokens / 4; ++quad) {
-      const U8 numbers = u8_load(values + d * kBlockTokens + 64 * quad);
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) dots[row].add(numbers, weights[row].wide + 8 * quad);
-    }
+    dot_rows(values + d * kBlockTokens, kBlockTokens / 4, weights[0].wide, sizeof(BlockWeights), dots);
 #pragma GCC unroll 8
     for (int row = 0; row < kRows; ++row) {
       float* out = work->out[first_row + row] + d;
@@ -307,7 +315,8 @@ QWICK_INLINE void attend_block(const AttentionWork* work, uint32_t first_row, ui
   }
 }
 
-void attend(const AttentionWork* work) noexcept {
+template <bool kWideKeys>
+void attend_keys(const AttentionWork* work) {
   const uint32_t head_dim = work->head_dim;
   float maximum[kAttentionRows];
   float sum[kAttentionRows];
@@ -323,17 +332,25 @@ void attend(const AttentionWork* work) noexcept {
     while (work->n_visible[row] <= first) ++row;
     uint32_t r = row;
     if constexpr (kRowsAtOnce >= 4) {
-      for (; r + 4 <= work->n_rows; r += 4) attend_block<4>(work, r, first, block, maximum, sum);
+      for (; r + 4 <= work->n_rows; r += 4) attend_block<kWideKeys, 4>(work, r, first, block, maximum, sum);
     }
     if constexpr (kRowsAtOnce >= 2) {
-      for (; r + 2 <= work->n_rows; r += 2) attend_block<2>(work, r, first, block, maximum, sum);
+      for (; r + 2 <= work->n_rows; r += 2) attend_block<kWideKeys, 2>(work, r, first, block, maximum, sum);
     }
-    for (; r < work->n_rows; ++r) attend_block<1>(work, r, first, block, maximum, sum);
+    for (; r < work->n_rows; ++r) attend_block<kWideKeys, 1>(work, r, first, block, maximum, sum);
   }
   for (uint32_t i = 0; i < work->n_rows; ++i) {
     const F32 inverse = f32_set1(1.0F / sum[i]);
     float* out = work->out[i];
     for (uint32_t d = 0; d < head_dim; d += 16) f32_store(out + d, f32_mul(f32_load(out + d), inverse));
+  }
+}
+
+void attend(const AttentionWork* work) noexcept {
+  if (work->has_wide_keys) {
+    attend_keys<true>(work);
+  } else {
+    attend_keys<false>(work);
   }
 }
 

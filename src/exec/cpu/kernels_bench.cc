@@ -59,12 +59,13 @@ void bm_matmul(benchmark::State& state) {
 BENCHMARK(bm_matmul)->ArgsProduct({{kQ4, kQ4Min, kQ5, kQ6, kQ8}, {1024}, {1, 2, 4, 16, 128}});
 BENCHMARK(bm_matmul)->ArgsProduct({{kQ4, kQ8}, {262144}, {1}});  // from memory
 
-// Arguments: tokens in the cache, rows.
+// Arguments: tokens in the cache, rows, whether keys have 16 bits.
 void bm_attend(benchmark::State& state) {
   const auto n_tokens = static_cast<uint32_t>(state.range(0));
   const auto n_rows = static_cast<uint32_t>(state.range(1));
+  const bool has_wide_keys = state.range(2) != 0;
   constexpr uint32_t kHeadDim = 128;
-  const auto block_bytes = static_cast<size_t>(KvBlocks::block_bytes(1, 1, kHeadDim));
+  const auto block_bytes = static_cast<size_t>(KvBlocks::block_bytes(1, 1, kHeadDim, has_wide_keys));
   const Kernels& kernels = choose_kernels();
   const uint32_t n_blocks = n_tokens / kBlockTokens;
   AlignedBytes bytes(n_blocks * block_bytes);
@@ -78,7 +79,7 @@ void bm_attend(benchmark::State& state) {
   std::vector<float> values(size_t{n_rows} * kHeadDim);
   std::vector<float*> out;
   for (uint32_t r = 0; r < n_rows; ++r) out.push_back(values.data() + size_t{r} * kHeadDim);
-  const AttentionWork work = {queries.data(), scales.data(), sums.data(), n_rows, kHeadDim, n_visible.data(), blocks.data(), out.data()};
+  const AttentionWork work = {queries.data(), scales.data(), sums.data(), n_rows, kHeadDim, has_wide_keys, n_visible.data(), blocks.data(), out.data()};
   for (auto _ : state) {
     kernels.attend(&work);
     benchmark::ClobberMemory();
@@ -89,7 +90,7 @@ void bm_attend(benchmark::State& state) {
   state.counters["GB/s"] =
       benchmark::Counter(1e-9 * n * static_cast<double>(bytes.size()), benchmark::Counter::kIsRate);
 }
-BENCHMARK(bm_attend)->ArgsProduct({{2048}, {1, 2, 7, 32}});
+BENCHMARK(bm_attend)->ArgsProduct({{2048}, {1, 2, 7, 32}, {0, 1}});
 
 }  // namespace
 }  // namespace qwick

@@ -156,10 +156,10 @@ TEST_P(KernelsTest, NormSiluRotate) {
 
 // Attention through the paged cache against f64 over the original keys and values: the difference is
 // what 8 bits lose.
-TEST_P(KernelsTest, Attention) {
+void check_attention(const Kernels& kernels, bool has_wide_keys, double tolerance) {
   constexpr uint32_t kHeadDim = 64;
   constexpr uint32_t kTokens = 100;
-  KvBlocks cache(1, 1, kHeadDim, 8);
+  KvBlocks cache(1, 1, kHeadDim, has_wide_keys, 8);
   const int32_t table[] = {5, 0, 7, 2};
   const std::vector<float> keys = random_floats(size_t{kTokens} * kHeadDim, 7);
   const std::vector<float> values = random_floats(size_t{kTokens} * kHeadDim, 8);
@@ -176,7 +176,7 @@ TEST_P(KernelsTest, Attention) {
   std::vector<float> scales(kRows);
   std::vector<int32_t> sums(kRows);
   for (uint32_t row = 0; row < kRows; ++row) {
-    kernels().quantize_wide(&queries[size_t{row} * kHeadDim], ones.data(), kHeadDim, scale,
+    kernels.quantize_wide(&queries[size_t{row} * kHeadDim], ones.data(), kHeadDim, scale,
                             &wide[size_t{2} * row * kHeadDim], &scales[row], &sums[row]);
   }
   const uint8_t* blocks[4];
@@ -184,8 +184,8 @@ TEST_P(KernelsTest, Attention) {
   std::vector<float> result(size_t{kRows} * kHeadDim);
   float* out[kRows];
   for (uint32_t row = 0; row < kRows; ++row) out[row] = &result[size_t{row} * kHeadDim];
-  const AttentionWork work = {wide.data(), scales.data(), sums.data(), kRows, kHeadDim, n_visible, blocks, out};
-  kernels().attend(&work);
+  const AttentionWork work = {wide.data(), scales.data(), sums.data(), kRows, kHeadDim, has_wide_keys, n_visible, blocks, out};
+  kernels.attend(&work);
   for (uint32_t row = 0; row < kRows; ++row) {
     std::vector<double> weights(n_visible[row]);
     double sum = 0;
@@ -200,9 +200,16 @@ TEST_P(KernelsTest, Attention) {
       double expected = 0;
       for (uint32_t t = 0; t < n_visible[row]; ++t)
         expected += weights[t] / sum * values[size_t{t} * kHeadDim + d];
-      EXPECT_NEAR(out[row][d], expected, 0.03) << "row " << row;
+      EXPECT_NEAR(out[row][d], expected, tolerance) << "row " << row;
     }
   }
+}
+
+TEST_P(KernelsTest, AttentionWithKeysOf8Bits) {
+  check_attention(kernels(), false, 0.02);
+}
+TEST_P(KernelsTest, AttentionWithKeysOf16Bits) {
+  check_attention(kernels(), true, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, KernelsTest,

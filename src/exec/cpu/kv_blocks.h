@@ -1,4 +1,5 @@
-// The paged cache: memory for keys and values in blocks of 32 tokens, 8 bits a number. Which block
+// The paged cache: memory for keys and values in blocks of 32 tokens: values
+// of 8 bits, keys of 8 or 16. Which block
 // belongs to whom is the engine's business; here is where its bytes are and how a token is written.
 // Memory is touched only when a block is first written.
 #pragma once
@@ -13,12 +14,12 @@ namespace qwick {
 
 class KvBlocks {
  public:
-  KvBlocks(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, uint32_t n_blocks);
+  KvBlocks(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, bool has_wide_keys, uint32_t n_blocks);
 
   // Bytes of one block over all layers and heads.
-  static uint64_t block_bytes(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim);
+  static uint64_t block_bytes(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, bool has_wide_keys);
 
-  uint32_t n_blocks() const { return n_blocks_; }
+  bool has_wide_keys() const { return has_wide_keys_; }
   // What the attention kernel reads: kernels.h, "a block holds".
   const uint8_t* head_block(uint32_t layer, uint32_t kv_head, int32_t block) const {
     return bytes_.data() + head_offset(layer, kv_head, block);
@@ -36,7 +37,7 @@ class KvBlocks {
   uint32_t n_layers_;
   uint32_t n_kv_heads_;
   uint32_t head_dim_;
-  uint32_t n_blocks_;
+  bool has_wide_keys_;
   uint64_t head_bytes_;  // of one block of one head
   AlignedBytes bytes_;
 };
