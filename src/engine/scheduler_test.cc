@@ -119,9 +119,29 @@ TEST(Scheduler, SharedBlocksNeedNoPlaceTwice) {
 TEST(Scheduler, APlaceIsNotPromisedTwice) {
   // Each fits beside the first while nothing of that one's prompt is read, not after.
   Stepper stepper(16, {.max_running = 8, .max_step_tokens = 32, .max_prompt_tokens_beside_answers = 32});
-  for (const uint64_t id : {1, 2}) stepper.add(id, hash_request(300, 3, static_cast<int32_t>(id)));
+  for (const uint64_t id : {1, 2}) stepper.add(id, hash_request(300, 30, static_cast<int32_t>(id)));
   while (!stepper.live.empty()) stepper.step();
   EXPECT_EQ(stepper.scheduler.n_preemptions(), 0U);
+}
+
+TEST(Scheduler, WhatIsInAStepKeepsItsBlocks) {
+  // A long prompt, and a younger answer beside it at once, since its own prompt is in the cache.
+  Stepper stepper(12, {.max_running = 8, .max_step_tokens = 32, .max_prompt_tokens_beside_answers = 3});
+  stepper.add(1, hash_request(33, 2));
+  while (!stepper.live.empty()) stepper.step();
+  stepper.add(2, hash_request(300, 3, 50));
+  stepper.step();
+  stepper.add(3, hash_request(33, 200));
+  size_t n_held_up = 0;
+  while (!stepper.live.empty()) {
+    const Step done = stepper.step();
+    stepper.check_blocks();
+    ASSERT_FALSE(done.empty());
+    // The prompt gets no block while the answer is in the step, until that one runs out itself.
+    if (stepper.live.contains(2) && !done.contains(2)) ++n_held_up;
+  }
+  EXPECT_GT(n_held_up, 0U);
+  EXPECT_EQ(stepper.scheduler.n_preemptions(), 1U);
 }
 
 TEST(Scheduler, LosesNoBlock) {
@@ -137,7 +157,9 @@ TEST(Scheduler, LosesNoBlock) {
                                .max_prompt_tokens_beside_answers = from_one_to(40)});
     const auto add = [&] {
       const uint32_t room = n_blocks * kCacheBlockTokens;
-      const uint32_t prompt = from_one_to(room / 3);
+      uint32_t prompt = from_one_to(room / 3);
+      if (random() % 2 == 0)
+        prompt -= (prompt - 1) % kCacheBlockTokens;  // all but one token of it may be cached
       GenerationRequest made =
           hash_request(prompt, from_one_to(room - prompt), static_cast<int32_t>(random() % 3));
       made.use_cache = random() % 4 != 0;
