@@ -39,9 +39,9 @@ struct Sequence {
 };
 
 // A step of a few answers takes about as long as reading all weights once; a token of a prompt beside them
-// costs a twelfth of that at most. So this many keep a step below four times one without prompts, which is
-// what answers are to wait at most, and are still enough to read a prompt at half the full speed.
-inline constexpr uint32_t kPromptTokensBesideAnswers = 32;
+// adds a twentieth of that to a seventh (AVX2). So this many keep a step below four times one without
+// prompts, which is what answers are to wait at most. With more, prompts would be read about twice as fast at most.
+inline constexpr uint32_t kPromptTokensBesideAnswers = 16;
 
 struct SchedulerOptions {
   uint32_t max_running = 16;
