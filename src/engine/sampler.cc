@@ -125,21 +125,31 @@ void Sampler::read(std::span<const float> logits, const SamplingParams& params,
   best_ = max_of(block_best_);
 }
 
-// Only blocks with a seen id are copied.
+// The block of an id; none where it is never chosen.
+std::optional<size_t> Sampler::block_of(int32_t id) const {
+  const auto multiple = static_cast<size_t>(id / kBlockIds);
+  if (multiple >= first_blocks_.size()) return std::nullopt;
+  size_t block = first_blocks_[multiple];
+  while (block < blocks_.size() && blocks_[block].end <= id) ++block;
+  if (block == blocks_.size() || blocks_[block].begin > id) return std::nullopt;
+  return block;
+}
+
+// Only blocks with a seen id are copied, in the order of memory: seen ids are in any.
 void Sampler::penalise(float penalty, std::span<const int32_t> seen) {
   penalised_.resize(logits_.size());
   for (const int32_t id : seen) {
-    const auto at = static_cast<size_t>(id);
-    if (at / kBlockIds >= first_blocks_.size()) continue;
-    size_t block = first_blocks_[at / kBlockIds];
-    while (block < blocks_.size() && blocks_[block].end <= id) ++block;
-    if (block == blocks_.size() || blocks_[block].begin > id) continue;  // never chosen anyway
-    if (is_penalised_[block] == 0) {
-      const std::span<const float> originals = logits_of(block);
-      std::copy(originals.begin(), originals.end(), penalised_.begin() + blocks_[block].begin);
-      is_penalised_[block] = 1;
-    }
-    penalised_[at] = penalised_[at] < 0 ? penalised_[at] * penalty : penalised_[at] / penalty;
+    if (const std::optional<size_t> block = block_of(id)) is_penalised_[*block] = 1;
+  }
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    if (is_penalised_[block] == 0) continue;
+    const auto [begin, end] = blocks_[block];
+    std::copy(logits_.begin() + begin, logits_.begin() + end, penalised_.begin() + begin);
+  }
+  for (const int32_t id : seen) {  // outside of blocks nothing is read
+    if (static_cast<size_t>(id) >= penalised_.size()) continue;
+    float& logit = penalised_[static_cast<size_t>(id)];
+    logit = logit < 0 ? logit * penalty : logit / penalty;
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,7 @@ class Sampler {
   static bool is_better(const Candidate& a, const Candidate& b);
 
   void read(std::span<const float> logits, const SamplingParams& params, std::span<const int32_t> seen);
+  std::optional<size_t> block_of(int32_t id) const;
   void penalise(float penalty, std::span<const int32_t> seen);
   std::span<const float> logits_of(size_t block) const;
   int32_t best_id() const;

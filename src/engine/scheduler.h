@@ -40,7 +40,7 @@ struct Sequence {
 
 // A step of a few answers takes about as long as reading all weights once; a token of a prompt beside them
 // adds a twentieth of that to a seventh (AVX2). So this many keep a step below four times one without
-// prompts, which is what answers are to wait at most. With more, prompts would be read about twice as fast at most.
+// prompts, which is what answers are to wait at most. With more, prompts would be read twice as fast at best.
 inline constexpr uint32_t kPromptTokensBesideAnswers = 16;
 
 struct SchedulerOptions {
