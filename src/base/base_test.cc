@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/numeric.h"
+#include "base/random.h"
 
 namespace qwick {
 namespace {
@@ -65,6 +66,11 @@ TEST(Numeric, Bf16RoundsToNearestEven) {
       ASSERT_EQ(f32_to_bf16(value), x);
     }
   }
+}
+
+TEST(Random, FirstNumbersOfSplitmix64) {
+  EXPECT_EQ(mix_bits(kGoldenGamma), 0xE220A8397B1DCDAF);  // seeded with 0
+  EXPECT_EQ(mix_bits(2 * kGoldenGamma), 0x6E789E6AA1B965F4);
 }
 
 TEST(Numeric, CheckedArithmetic) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/numeric.h"
+#include "base/random.h"
 #include "cli/options.h"
 #include "format/safetensors_writer.h"
 #include "text/chat_template.h"
@@ -34,15 +35,9 @@ constexpr std::string_view kAddedTokens[] = {  // as in Qwen3, from kFirstAddedI
     "<|repo_name|>",  "<|file_sep|>",   "<tool_response>", "</tool_response>",     "<think>",
     "</think>"};
 
-uint64_t mix(uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
-
 // Nearly normal: the sum of four uniform numbers, scaled to mean 0 and deviation 1.
 float normal(uint64_t seed, uint64_t index) {
-  const uint64_t bits = mix(seed + (index + 1) * 0x9E3779B97F4A7C15);
+  const uint64_t bits = mix_bits(seed + (index + 1) * kGoldenGamma);
   const auto sum =
       static_cast<float>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48));
   return (sum / 65535.0F - 2.0F) * std::sqrt(3.0F);
@@ -87,7 +82,7 @@ void write_weights(const Shape& shape, const std::filesystem::path& path, uint64
     const float deviation = is_vector      ? 0.1F
                             : is_embedding ? 0.05F
                                            : 1.0F / std::sqrt(static_cast<float>(dims[1]));
-    const uint64_t tensor_seed = mix(seed * 0x9E3779B97F4A7C15 + i + 1);
+    const uint64_t tensor_seed = mix_bits(seed * kGoldenGamma + i + 1);
     const uint64_t row_length = dims.back();
     buffer.resize(row_length);
     for (uint64_t row = 0; row < (is_vector ? 1 : dims[0]); ++row) {

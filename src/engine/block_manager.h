@@ -28,6 +28,8 @@ class BlockManager {
   uint32_t n_in_use() const { return n_blocks() - n_available(); }
   uint32_t n_available() const { return static_cast<uint32_t>(free_.size() + unused_.size()); }
 
+  uint32_t n_users(int32_t block) const { return blocks_[static_cast<size_t>(block)].n_users; }
+
   // A block for one user. Forgets the least recently used remembered block where no other is free;
   // nothing when all are in use.
   std::optional<int32_t> allocate();

@@ -11,6 +11,15 @@
 #include "engine/scheduler.h"
 
 namespace qwick {
+namespace {
+
+// Ids beyond the executor's vocabulary have no logits.
+std::vector<bool> sampleable(std::vector<bool> may_sample, uint32_t vocab_size) {
+  if (may_sample.size() > vocab_size) may_sample.resize(vocab_size);
+  return may_sample;
+}
+
+}  // namespace
 
 struct Engine::Impl {
   Impl(Executor& the_executor, const std::vector<bool>& may_sample, EngineOptions the_options,
@@ -19,9 +28,9 @@ struct Engine::Impl {
         options(the_options),
         wake(std::move(the_wake)),
         scheduler(the_executor.options().n_blocks,
-                  {std::min(the_options.max_running, the_executor.options().max_step_logits),
-                   the_executor.options().max_step_tokens}),
-        sampler(may_sample),
+                  {.max_running = std::min(the_options.max_running, the_executor.options().max_step_logits),
+                   .max_step_tokens = the_executor.options().max_step_tokens}),
+        sampler(sampleable(may_sample, the_executor.vocab_size())),
         thread([this] { loop(); }) {}
 
   Executor& executor;
@@ -69,7 +78,11 @@ Engine::~Engine() {
 
 uint64_t Engine::submit(GenerationRequest request) {
   QWICK_CHECK(!request.prompt.empty() && request.max_tokens > 0);
-  QWICK_CHECK(request.prompt.size() + request.max_tokens <= impl_->executor.options().max_positions);
+  // Each request fits the cache alone, or it would never end.
+  const ExecutorOptions& limits = impl_->executor.options();
+  const uint64_t n_tokens = request.prompt.size() + uint64_t{request.max_tokens};
+  QWICK_CHECK(n_tokens <= limits.max_positions);
+  QWICK_CHECK(n_tokens <= uint64_t{limits.n_blocks} * kCacheBlockTokens);
   uint64_t id = 0;
   {
     const std::lock_guard lock(impl_->mutex);
@@ -130,9 +143,7 @@ void Engine::Impl::run_step() {
   scheduler.plan(batch);
   const std::span<const float> logits = executor.step(batch);
   const size_t vocab_size = executor.vocab_size();
-  // Ending a sequence frees it, so the list of this step is copied first.
-  const std::vector<Sequence*> sequences(scheduler.sequences_in_step().begin(),
-                                         scheduler.sequences_in_step().end());
+  const std::span<Sequence* const> sequences = scheduler.sequences_in_step();
   size_t row = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
     scheduler.note_computed(*sequences[i], static_cast<uint32_t>(batch.chunks[i].tokens.size()));

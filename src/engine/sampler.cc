@@ -1,36 +1,86 @@
 #include "engine/sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 
 #include "base/check.h"
+#include "base/random.h"
 
 namespace qwick {
 namespace {
 
-// The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-uint64_t mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Four at a time: maxps, which keeps its second operand when the first is NaN.
+using Lanes [[gnu::vector_size(16)]] = float;
+
+Lanes load_lanes(const float* at) {
+  Lanes lanes;
+  std::memcpy(&lanes, at, sizeof lanes);
+  return lanes;
+}
+
+Lanes max(Lanes a, Lanes b) {
+  return a > b ? a : b;
+}
+
+// The greatest; NaN counts as minus infinity.
+float max_of(std::span<const float> values) {
+  const Lanes lowest = Lanes{} - kInfinity;
+  Lanes lanes[4] = {lowest, lowest, lowest, lowest};
+  size_t i = 0;
+  for (; i + 16 <= values.size(); i += 16) {
+    for (size_t j = 0; j < 4; ++j) lanes[j] = max(load_lanes(&values[i + 4 * j]), lanes[j]);
+  }
+  const Lanes all = max(max(lanes[0], lanes[1]), max(lanes[2], lanes[3]));
+  float best = std::max(std::max(all[0], all[1]), std::max(all[2], all[3]));
+  for (; i < values.size(); ++i) best = values[i] > best ? values[i] : best;
+  return best;
+}
+
+// Floats in their order as integers, and back.
+int64_t rank_of(float x) {
+  const auto bits = std::bit_cast<int32_t>(x);
+  return bits ^ ((bits >> 31) & 0x7FFFFFFF);
+}
+float with_rank(int64_t rank) {
+  const auto bits = static_cast<int32_t>(rank);
+  return std::bit_cast<float>(bits ^ ((bits >> 31) & 0x7FFFFFFF));
+}
+
+// Where u, in [0, 1), comes to lie among weights of this sum: always below the sum, rounding or not.
+double draw_target(double uniform, double total) {
+  return std::min(uniform * total, std::nextafter(total, 0.0));
+}
+
+// Somewhat less than the scaled logit of this weight, so that no rounding loses one that reaches it.
+float scaled_below(double weight) {
+  return static_cast<float>(std::log(weight) - 1e-3);
 }
 
 }  // namespace
 
 double uniform_draw(uint64_t seed, uint64_t position) {
-  return static_cast<double>(mix(mix(seed) ^ position) >> 11) * 0x1p-53;
+  const uint64_t bits = mix_bits((mix_bits(seed + kGoldenGamma) ^ position) + kGoldenGamma);
+  return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
 Sampler::Sampler(const std::vector<bool>& may_sample) {
   const auto size = static_cast<int32_t>(may_sample.size());
   for (int32_t id = 0; id < size; ++id) {
+    if (id % kBlockIds == 0) first_blocks_.push_back(static_cast<uint32_t>(blocks_.size()));
     if (!may_sample[static_cast<size_t>(id)]) continue;
-    if (ranges_.empty() || ranges_.back().end != id) ranges_.push_back({id, id});
-    ranges_.back().end = id + 1;
+    if (blocks_.empty() || blocks_.back().end != id || id % kBlockIds == 0) blocks_.push_back({id, id});
+    blocks_.back().end = id + 1;
+    ++n_ids_;
   }
-  QWICK_CHECK(!ranges_.empty());
+  QWICK_CHECK(n_ids_ > 0);
+  is_penalised_.resize(blocks_.size());
+  block_best_.resize(blocks_.size());
 }
 
 // Best first; equal logits by id, so that the order never depends on how it was found.
@@ -40,14 +90,20 @@ bool Sampler::is_better(const Candidate& a, const Candidate& b) {
 
 int32_t Sampler::sample(std::span<const float> logits, const SamplingParams& params,
                         std::span<const int32_t> seen, uint64_t position) {
-  filter(logits, params, seen);
-  return draw(uniform_draw(params.seed, position));
+  read(logits, params, seen);
+  if (params.temperature == 0) return best_id();
+  const double uniform = uniform_draw(params.seed, position);
+  if (params.top_k <= 0 && params.top_p >= 1 && params.min_p <= 0) return draw_from_all(uniform);
+  filter(params);
+  return draw_from_candidates(uniform);
 }
 
 std::vector<TokenProbability> Sampler::distribution(std::span<const float> logits,
                                                     const SamplingParams& params,
                                                     std::span<const int32_t> seen) {
-  filter(logits, params, seen);
+  read(logits, params, seen);
+  if (params.temperature == 0) return {{best_id(), 1.0}};
+  filter(params);
   double total = 0;
   for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
   std::vector<TokenProbability> result;
@@ -58,49 +114,129 @@ std::vector<TokenProbability> Sampler::distribution(std::span<const float> logit
   return result;
 }
 
-// Leaves in candidates_ what may come; logits relative to the best one's 0.
-void Sampler::filter(std::span<const float> logits, const SamplingParams& params,
-                     std::span<const int32_t> seen) {
-  load(logits, params, seen);
-  if (params.temperature == 0) {
-    candidates_ = {{0.0F, std::min_element(candidates_.begin(), candidates_.end(), is_better)->id}};
-    return;
+void Sampler::read(std::span<const float> logits, const SamplingParams& params,
+                   std::span<const int32_t> seen) {
+  QWICK_CHECK(logits.size() >= static_cast<size_t>(blocks_.back().end));
+  logits_ = logits;
+  temperature_ = params.temperature;
+  std::fill(is_penalised_.begin(), is_penalised_.end(), uint8_t{0});
+  if (params.repetition_penalty != 1) penalise(static_cast<float>(params.repetition_penalty), seen);
+  for (size_t block = 0; block < blocks_.size(); ++block) block_best_[block] = max_of(logits_of(block));
+  best_ = max_of(block_best_);
+}
+
+// The block of an id; none where it is never chosen.
+std::optional<size_t> Sampler::block_of(int32_t id) const {
+  const auto multiple = static_cast<size_t>(id / kBlockIds);
+  if (multiple >= first_blocks_.size()) return std::nullopt;
+  size_t block = first_blocks_[multiple];
+  while (block < blocks_.size() && blocks_[block].end <= id) ++block;
+  if (block == blocks_.size() || blocks_[block].begin > id) return std::nullopt;
+  return block;
+}
+
+// Only blocks with a seen id are copied, in the order of memory: seen ids are in any.
+void Sampler::penalise(float penalty, std::span<const int32_t> seen) {
+  penalised_.resize(logits_.size());
+  for (const int32_t id : seen) {
+    if (const std::optional<size_t> block = block_of(id)) is_penalised_[*block] = 1;
   }
-  // Scaled from the best one down, which changes no probability and keeps a tiny temperature finite.
-  const float best = std::min_element(candidates_.begin(), candidates_.end(), is_better)->logit;
-  for (Candidate& candidate : candidates_) {
-    const double scaled = (static_cast<double>(candidate.logit) - best) / params.temperature;
-    candidate.logit = candidate.logit == best ? 0.0F : static_cast<float>(scaled);
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    if (is_penalised_[block] == 0) continue;
+    const auto [begin, end] = blocks_[block];
+    std::copy(logits_.begin() + begin, logits_.begin() + end, penalised_.begin() + begin);
   }
-  if (params.top_k > 0) keep_top_k(static_cast<size_t>(params.top_k));
-  if (params.top_p < 1) keep_top_p(params.top_p);
+  for (const int32_t id : seen) {  // outside of blocks nothing is read
+    if (static_cast<size_t>(id) >= penalised_.size()) continue;
+    float& logit = penalised_[static_cast<size_t>(id)];
+    logit = logit < 0 ? logit * penalty : logit / penalty;
+  }
+}
+
+std::span<const float> Sampler::logits_of(size_t block) const {
+  const float* all = is_penalised_[block] != 0 ? penalised_.data() : logits_.data();
+  return {all + blocks_[block].begin, all + blocks_[block].end};
+}
+
+int32_t Sampler::best_id() const {
+  if (best_ == -kInfinity) return blocks_.front().begin;  // all of them equal
+  const auto block =
+      static_cast<size_t>(std::find(block_best_.begin(), block_best_.end(), best_) - block_best_.begin());
+  const std::span<const float> logits = logits_of(block);
+  return blocks_[block].begin +
+         static_cast<int32_t>(std::find(logits.begin(), logits.end(), best_) - logits.begin());
+}
+
+// Divided by the temperature from the best one down, which changes no probability and keeps a tiny
+// temperature finite: the best becomes 0, the others less. Broken weights may give NaN, which has no
+// place in an order: minus infinity.
+float Sampler::scale(float logit) const {
+  const float number = std::isnan(logit) ? -kInfinity : logit;
+  const double scaled = (static_cast<double>(number) - best_) / temperature_;
+  return number == best_ ? 0.0F : static_cast<float>(scaled);
+}
+
+// The lowest logit that scale() takes to this or more: several have the same scaled value.
+float Sampler::lowest_logit_scaled_to(float scaled) const {
+  int64_t low = rank_of(-kInfinity);
+  int64_t high = rank_of(best_);
+  while (low < high) {
+    const int64_t middle = (low + high) >> 1;  // rounds down below zero too
+    if (scale(with_rank(middle)) >= scaled) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return with_rank(high);
+}
+
+// k logits or more reach it, one in each of k blocks.
+float Sampler::kth_best_block(size_t k) {
+  if (k > blocks_.size()) return -kInfinity;
+  best_blocks_.resize(k);
+  std::partial_sort_copy(block_best_.begin(), block_best_.end(), best_blocks_.begin(), best_blocks_.end(),
+                         std::greater<>());
+  return best_blocks_.back();
+}
+
+// Leaves in candidates_ what may come.
+void Sampler::filter(const SamplingParams& params) {
+  if (params.top_k > 0) {
+    const auto k = static_cast<size_t>(params.top_k);
+    collect(lowest_logit_scaled_to(scale(kth_best_block(k))));
+    keep_top_k(k);
+    double total = 0;
+    for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
+    if (params.top_p < 1) keep_top_p(params.top_p, total);
+  } else if (params.top_p < 1) {
+    // All those below 1 - top_p of the mean weight together are less than what may be left out.
+    const double total = sum_weights();
+    const double left_out = (1 - std::max(params.top_p, 0.0)) * total;
+    collect(lowest_logit_scaled_to(scaled_below(left_out / static_cast<double>(n_ids_))));
+    keep_top_p(params.top_p, total);
+  } else {
+    collect(params.min_p > 0 ? lowest_logit_scaled_to(scaled_below(params.min_p)) : -kInfinity);
+  }
   if (params.min_p > 0) keep_min_p(params.min_p);
 }
 
-void Sampler::load(std::span<const float> logits, const SamplingParams& params,
-                   std::span<const int32_t> seen) {
-  if (params.repetition_penalty != 1) {
-    penalised_.assign(logits.begin(), logits.end());
-    const auto penalty = static_cast<float>(params.repetition_penalty);
-    for (const int32_t id : seen) {
-      float& logit = penalised_[static_cast<size_t>(id)];
-      logit = logit < 0 ? logit * penalty : logit / penalty;
-    }
-    logits = penalised_;
-  }
+// Ascending, since blocks are.
+void Sampler::collect(float lowest_logit) {
   candidates_.clear();
-  for (const Range& range : ranges_) {
-    for (int32_t id = range.begin; id < std::min(range.end, static_cast<int32_t>(logits.size())); ++id) {
-      const float logit = logits[static_cast<size_t>(id)];
-      // Broken weights may give NaN, which has no place in an order.
-      candidates_.push_back({std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit, id});
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    if (block_best_[block] < lowest_logit) continue;
+    const std::span<const float> logits = logits_of(block);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      if (logits[i] >= lowest_logit || lowest_logit == -kInfinity)
+        candidates_.push_back({scale(logits[i]), blocks_[block].begin + static_cast<int32_t>(i)});
     }
   }
 }
 
 // Those at least as good as the k-th best: ties with it stay, as in transformers.
 void Sampler::keep_top_k(size_t k) {
-  if (k >= candidates_.size()) return;
+  if (k >= n_ids_) return;
   const auto kth = candidates_.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(candidates_.begin(), kth, candidates_.end(), is_better);
   const float threshold = kth->logit;
@@ -108,10 +244,8 @@ void Sampler::keep_top_k(size_t k) {
   std::sort(candidates_.begin(), candidates_.end(), is_better);
 }
 
-// The fewest of the best that together have a probability of top_p or more; at least one.
-void Sampler::keep_top_p(double top_p) {
-  double total = 0;
-  for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
+// The fewest of the best that together have top_p or more of the total weight; at least one.
+void Sampler::keep_top_p(double top_p, double total) {
   // Mostly a few hundred hold nearly all: order only so many, more if they turn out not to.
   const size_t n_all = candidates_.size();
   for (size_t n_ordered = 256;; n_ordered *= 8) {
@@ -131,20 +265,47 @@ void Sampler::keep_top_p(double top_p) {
   }
 }
 
-// Those with at least min_p times the probability of the best, whose logit is 0.
+// Those with at least min_p times the weight of the best, which is 1.
 void Sampler::keep_min_p(double min_p) {
   std::erase_if(candidates_, [&](const Candidate& c) { return std::exp(c.logit) < min_p; });
 }
 
-int32_t Sampler::draw(double uniform) const {
+// By id, whatever the blocks: the sum is to be the same bits always.
+double Sampler::sum_weights() {
+  block_mass_.resize(blocks_.size());
+  double total = 0;
+  for (size_t block = 0; block < blocks_.size(); ++block) {
+    for (const float logit : logits_of(block)) total += std::exp(scale(logit));
+    block_mass_[block] = total;
+  }
+  return total;
+}
+
+int32_t Sampler::draw_from_all(double uniform) {
+  const double target = draw_target(uniform, sum_weights());
+  const auto found = std::upper_bound(block_mass_.begin(), block_mass_.end(), target);
+  const auto block = static_cast<size_t>(found - block_mass_.begin());
+  double mass = block == 0 ? 0.0 : block_mass_[block - 1];
+  int32_t id = blocks_[block].begin;
+  for (const float logit : logits_of(block)) {
+    mass += std::exp(scale(logit));
+    if (mass > target) break;
+    ++id;
+  }
+  return id;
+}
+
+int32_t Sampler::draw_from_candidates(double uniform) const {
   double total = 0;
   for (const Candidate& candidate : candidates_) total += std::exp(candidate.logit);
-  double rest = uniform * total;
-  for (const Candidate& candidate : candidates_) {
-    rest -= std::exp(candidate.logit);
-    if (rest < 0) return candidate.id;
+  const double target = draw_target(uniform, total);
+  double mass = 0;
+  size_t i = 0;
+  for (; i + 1 < candidates_.size(); ++i) {
+    mass += std::exp(candidates_[i].logit);
+    if (mass > target) break;
   }
-  return candidates_.back().id;  // rounding
+  return candidates_[i].id;
 }
 
 }  // namespace qwick

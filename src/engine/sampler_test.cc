@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -116,6 +117,126 @@ TEST(Sampler, SurvivesHostileLogits) {
       }
     }
   }
+}
+
+// The same written out: every step over a list of all ids.
+std::vector<TokenProbability> plain_distribution(std::vector<float> logits,
+                                                 const std::vector<bool>& may_sample,
+                                                 const SamplingParams& params,
+                                                 std::span<const int32_t> seen) {
+  struct Entry {
+    int32_t id;
+    float logit;
+  };
+  const auto penalty = static_cast<float>(params.repetition_penalty);
+  for (const int32_t id : seen) {
+    float& logit = logits[static_cast<size_t>(id)];
+    if (penalty != 1) logit = logit < 0 ? logit * penalty : logit / penalty;
+  }
+  std::vector<Entry> entries;
+  for (size_t id = 0; id < may_sample.size(); ++id) {
+    if (may_sample[id]) entries.push_back({static_cast<int32_t>(id), logits[id]});
+  }
+  const auto is_worse = [](const Entry& a, const Entry& b) { return a.logit < b.logit; };
+  const Entry best = *std::max_element(entries.begin(), entries.end(), is_worse);
+  if (params.temperature == 0) return {{best.id, 1.0}};
+  for (Entry& entry : entries) {
+    const double below = static_cast<double>(entry.logit) - best.logit;
+    entry.logit = entry.logit == best.logit ? 0.0F : static_cast<float>(below / params.temperature);
+  }
+
+  const auto sum = [&] {
+    double total = 0;
+    for (const Entry& entry : entries) total += std::exp(entry.logit);
+    return total;
+  };
+  const auto sort = [&] {
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.logit > b.logit; });
+  };
+  if (params.top_k > 0 && static_cast<size_t>(params.top_k) < entries.size()) {
+    sort();
+    const float threshold = entries[static_cast<size_t>(params.top_k) - 1].logit;
+    std::erase_if(entries, [&](const Entry& entry) { return entry.logit < threshold; });
+  }
+  if (params.top_p < 1) {
+    const double total = sum();
+    sort();
+    double mass = 0;
+    size_t n_kept = 0;
+    while (n_kept < entries.size() && (n_kept == 0 || mass < params.top_p * total))
+      mass += std::exp(entries[n_kept++].logit);
+    entries.resize(n_kept);
+  }
+  std::erase_if(entries, [&](const Entry& entry) { return std::exp(entry.logit) < params.min_p; });
+  const double total = sum();
+  std::vector<TokenProbability> result;
+  for (const Entry& entry : entries) result.push_back({entry.id, std::exp(entry.logit) / total});
+  return result;
+}
+
+// Logits of many kinds: of all sizes, with ties, with minus infinity, hardly or very different.
+std::vector<float> odd_logits(size_t n, std::mt19937& random) {
+  std::normal_distribution<float> normal(0, std::pow(10.0F, static_cast<float>(random() % 4) - 1));
+  const uint32_t kind = random() % 4;
+  std::vector<float> logits(n);
+  for (float& logit : logits) {
+    logit = normal(random);
+    if (kind == 1) logit = std::round(logit);
+    if (kind == 2 && random() % 3 == 0) logit = -std::numeric_limits<float>::infinity();
+    if (kind == 3) logit = random() % 5 == 0 ? -0.0F : 0.0F;
+  }
+  return logits;
+}
+
+std::vector<bool> odd_choice(size_t n, std::mt19937& random) {
+  const uint32_t kind = random() % 4;
+  std::vector<bool> may_sample(n, true);
+  for (size_t id = 0; id < n; ++id) {
+    if (kind == 1) may_sample[id] = random() % 50 != 0;
+    if (kind == 2) may_sample[id] = id % 2 == 0;
+    if (kind == 3) may_sample[id] = id >= n / 3 && id < n - n / 5;
+  }
+  may_sample[n / 2] = true;
+  return may_sample;
+}
+
+TEST(Sampler, AgreesWithPlainOne) {
+  std::mt19937 random(7);
+  const auto one_of = [&](std::initializer_list<double> values) {
+    return values.begin()[random() % values.size()];
+  };
+  size_t n_kept = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const size_t n = 1 + random() % (round % 10 == 0 ? 5000 : 600);
+    const std::vector<float> logits = odd_logits(n, random);
+    const std::vector<bool> may_sample = odd_choice(n, random);
+    const SamplingParams params{.temperature = one_of({0, 1e-30, 0.1, 0.6, 1, 1.7, 1e8}),
+                                .top_k = static_cast<int32_t>(one_of({0, 0, 1, 2, 20, 40, 1000})),
+                                .top_p = one_of({0, 0.5, 0.95, 0.999, 1, 1}),
+                                .min_p = one_of({0, 0, 0.05, 0.5, 1}),
+                                .repetition_penalty = one_of({1, 1.3, 0.8}),
+                                .seed = random()};
+    std::vector<int32_t> seen;
+    for (size_t i = random() % 40; i > 0; --i) seen.push_back(static_cast<int32_t>(random() % n));
+    seen = distinct(seen);
+    Sampler sampler(may_sample);
+    const auto wanted = plain_distribution(logits, may_sample, params, seen);
+    const auto kept = sampler.distribution(logits, params, seen);
+    ASSERT_EQ(kept.size(), wanted.size()) << "round " << round;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      ASSERT_EQ(kept[i].id, wanted[i].id) << "round " << round;
+      ASSERT_EQ(kept[i].probability, wanted[i].probability) << "round " << round;
+    }
+    for (uint64_t position = 0; position < 5; ++position) {
+      double rest = uniform_draw(params.seed, position);
+      size_t i = 0;
+      while (i + 1 < wanted.size() && (rest -= wanted[i].probability) >= 0) ++i;
+      ASSERT_EQ(sampler.sample(logits, params, seen, position), wanted[i].id) << "round " << round;
+    }
+    n_kept += kept.size();
+  }
+  std::printf("3000 distributions of %zu ids compared\n", n_kept);
 }
 
 TEST(UniformDraw, DependsOnSeedAndPositionAlone) {

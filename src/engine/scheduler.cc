@@ -3,11 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace qwick {
+namespace {
+
+// For its tokens and the one after them.
+size_t n_blocks_lacking(const Sequence& sequence) {
+  return sequence.tokens.size() / kCacheBlockTokens + 1 - sequence.blocks.size();
+}
+
+}  // namespace
 
 Sequence::Sequence(uint64_t sequence_id, GenerationRequest generation_request)
     : id(sequence_id), request(std::move(generation_request)), tokens(request.prompt), chain{0} {
-  tokens.reserve(tokens.size() + request.max_tokens);
+  const size_t most_tokens = tokens.size() + request.max_tokens;
+  tokens.reserve(most_tokens);
+  blocks.reserve(most_tokens / kCacheBlockTokens + 1);
+  chain.reserve(most_tokens / kCacheBlockTokens + 1);
   for (const int32_t token : tokens) note_seen(token);
 }
 
@@ -24,7 +37,10 @@ void Sequence::note_seen(int32_t token) {
   is_seen[index] = true;
 }
 
-Scheduler::Scheduler(uint32_t n_blocks, SchedulerOptions options) : blocks_(n_blocks), options_(options) {}
+Scheduler::Scheduler(uint32_t n_blocks, SchedulerOptions options) : blocks_(n_blocks), options_(options) {
+  QWICK_CHECK(options_.max_running > 0 && options_.max_step_tokens > 0);
+  QWICK_CHECK(options_.max_prompt_tokens_beside_answers > 0);
+}
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   waiting_.push_back(std::move(sequence));
@@ -57,9 +73,10 @@ std::vector<std::unique_ptr<Sequence>> Scheduler::remove_all() {
 void Scheduler::plan(StepBatch& batch) {
   batch.chunks.clear();
   in_step_.clear();
-  uint32_t budget = options_.max_step_tokens;
-  // Answers first, then prompts; by arrival both. running_ may lose its end on the way.
-  const auto add_chunks = [&](bool of_answers) {
+  uint32_t n_places = options_.max_step_tokens;
+  // By arrival. running_ may lose its end on the way.
+  const auto add_chunks = [&](bool of_answers, uint32_t budget) {
+    budget = std::min(budget, n_places);
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Sequence& sequence = *running_[i];
       if ((sequence.n_left() == 1) != of_answers || is_in_step(sequence)) continue;
@@ -67,26 +84,32 @@ void Scheduler::plan(StepBatch& batch) {
       if (n_tokens == 0) continue;
       add_chunk(sequence, n_tokens, batch);
       budget -= n_tokens;
+      n_places -= n_tokens;
     }
   };
-  add_chunks(true);
+  add_chunks(true, n_places);
   admit();
-  add_chunks(false);
-  add_chunks(true);  // those just admitted whose prompt was all but one token in the cache
+  add_chunks(false, in_step_.empty() ? n_places : options_.max_prompt_tokens_beside_answers);
+  add_chunks(true, n_places);  // those just admitted whose prompt was all but one token in the cache
 }
 
 bool Scheduler::is_in_step(const Sequence& sequence) const {
   return std::find(in_step_.begin(), in_step_.end(), &sequence) != in_step_.end();
 }
 
-// Waiting sequences run as soon as there is a place, and blocks for all their tokens and one more for
-// everybody: less, and it would soon be preempted. Alone, a sequence always fits.
+// Waiting sequences run as soon as there is a place, and blocks for what they and those that run before
+// them have to compute, at least one for everybody: less, and it would soon be preempted. Alone, a
+// sequence always fits.
 void Scheduler::admit() {
   while (!waiting_.empty() && running_.size() < options_.max_running) {
     Sequence& next = *waiting_.front();
-    const size_t n_needed = next.tokens.size() / kCacheBlockTokens + 1 + running_.size();
-    if (!running_.empty() && blocks_.n_available() < n_needed) return;
     reuse_prefix(next);
+    size_t n_needed = n_blocks_lacking(next);
+    for (const auto& sequence : running_) n_needed += std::max<size_t>(n_blocks_lacking(*sequence), 1);
+    if (!running_.empty() && blocks_.n_available() < n_needed) {
+      free_blocks(next);
+      return;
+    }
     running_.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }

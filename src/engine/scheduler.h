@@ -1,7 +1,8 @@
 // Decides what the next step computes: continuous batching over a paged cache. Every running sequence
-// decodes in every step; prompts are read in chunks under a budget, first come, first served, so that
-// a long prompt does not hold up the answers beside it. When blocks run out, the youngest sequence gives
-// its own back and waits; it loses nothing but time. Owned and called by the engine thread alone.
+// decodes in every step; prompts are read in chunks under a budget, first come, first served: a small one
+// while answers run, so that a long prompt does not hold them up, the whole step's when none do. When blocks
+// run out, the youngest sequence gives its own back and waits; it loses nothing but time. Owned and called by
+// the engine thread alone.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,15 @@ struct Sequence {
   void note_seen(int32_t token);
 };
 
+// A step of a few answers takes about as long as reading all weights once; a token of a prompt beside them
+// adds a twentieth of that to a seventh (AVX2). So this many keep a step below four times one without
+// prompts, which is what answers are to wait at most. With more, prompts would be read twice as fast at best.
+inline constexpr uint32_t kPromptTokensBesideAnswers = 16;
+
 struct SchedulerOptions {
   uint32_t max_running = 16;
-  uint32_t max_step_tokens = 256;
+  uint32_t max_step_tokens = 256;                                          // of prompts and answers together
+  uint32_t max_prompt_tokens_beside_answers = kPromptTokensBesideAnswers;  // 1 or more
 };
 
 class Scheduler {
@@ -54,6 +61,7 @@ class Scheduler {
   // Fills `batch`. Chunks that reach the end of their sequence ask for one row of logits; chunk i
   // belongs to sequences_in_step()[i].
   void plan(StepBatch& batch);
+  // Until the next plan(). Sequences removed since then are gone, their places in the list are not.
   std::span<Sequence* const> sequences_in_step() const { return in_step_; }
   // After the step: the chunk's tokens are in the cache; blocks that became full are remembered.
   void note_computed(Sequence& sequence, uint32_t n_tokens);

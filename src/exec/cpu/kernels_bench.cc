@@ -16,7 +16,7 @@ struct Rows {
   Rows(size_t n_rows, size_t n_cols)
       : quants(n_rows * n_cols), scales(n_rows * n_cols / kGroup, 0.01F), sums(n_rows * n_cols / kGroup) {
     for (size_t i = 0; i < quants.size(); ++i) {
-      quants[i] = static_cast<int8_t>(static_cast<int>(mix(i) % 255) - 127);
+      quants[i] = static_cast<int8_t>(static_cast<int>(mix_bits(i) % 255) - 127);
       sums[i / kGroup] += quants[i];
     }
   }
@@ -28,7 +28,7 @@ struct Rows {
 };
 
 void fill(AlignedBytes& bytes) {
-  for (size_t i = 0; i < bytes.size(); ++i) bytes.data()[i] = static_cast<uint8_t>(mix(i) & 0x37);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes.data()[i] = static_cast<uint8_t>(mix_bits(i) & 0x37);
 }
 
 // Arguments: format, matrix rows, tokens.
