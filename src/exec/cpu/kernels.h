@@ -84,6 +84,9 @@ struct Kernels {
   // Turns the pairs (i, i + n/2) of x [n] by the angles; n a multiple of 32.
   void (*rotate)(float* x, const float* cos, const float* sin, uint32_t n) noexcept;
   void (*attend)(const struct AttentionWork* work) noexcept;
+  // The scale by which x [kGroup] rounded to whole numbers of [-zero, zero) has the least squared error,
+  // large numbers weighing more. For packing: the same bits on every instruction set.
+  float (*fit_scale)(const float* x, int zero) noexcept;
 
   // What the machine can do, for `qwick bench limits`. Reads n bytes, 64-byte aligned, a multiple of 256.
   void (*stream)(const uint8_t* p, size_t n) noexcept;

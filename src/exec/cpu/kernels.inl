@@ -354,6 +354,38 @@ void attend(const AttentionWork* work) noexcept {
   }
 }
 
+float fit_scale(const float* x, int zero) noexcept {
+  const F32 a = f32_load(x);
+  const F32 b = f32_load(x + 16);
+  const float largest = f32_reduce_max(f32_max(f32_abs(a), f32_abs(b)));
+  if (largest == 0) return 0;
+  // The number of largest magnitude goes to the last quant of its side, which below zero is one further
+  // out, and nearby: for given quants the best scale is xq / qq, and what it leaves of the error is
+  // smallest where xq^2 / qq is largest.
+  const float extreme = f32_reduce_max(f32_max(a, b)) == largest ? largest : -largest;
+  const float mean_square = f32_reduce_add(f32_fma(a, a, f32_mul(b, b))) / kGroup;
+  const F32 weight_a = f32_fma(a, a, f32_set1(mean_square));
+  const F32 weight_b = f32_fma(b, b, f32_set1(mean_square));
+  const F32 xa = f32_mul(weight_a, a);
+  const F32 xb = f32_mul(weight_b, b);
+  const F32 lowest = f32_set1(static_cast<float>(-zero));
+  const F32 highest = f32_set1(static_cast<float>(zero - 1));
+  float best = 0;
+  float best_gain = -1;
+  for (int step = -9; step <= 9; ++step) {
+    const F32 inverse = f32_set1((static_cast<float>(-zero) + 0.1F * static_cast<float>(step)) / extreme);
+    const F32 qa = f32_min(f32_max(f32_round(f32_mul(a, inverse)), lowest), highest);
+    const F32 qb = f32_min(f32_max(f32_round(f32_mul(b, inverse)), lowest), highest);
+    const float xq = f32_reduce_add(f32_fma(xa, qa, f32_mul(xb, qb)));
+    const float qq = f32_reduce_add(f32_fma(f32_mul(weight_a, qa), qa, f32_mul(f32_mul(weight_b, qb), qb)));
+    const float gain = qq > 0 ? xq * xq / qq : 0;
+    if (gain <= best_gain) continue;
+    best_gain = gain;
+    best = qq > 0 ? xq / qq : 0;
+  }
+  return best;
+}
+
 void stream(const uint8_t* p, size_t n) noexcept {
   U8 acc[4] = {u8_set1(0), u8_set1(0), u8_set1(0), u8_set1(0)};
   for (size_t i = 0; i < n; i += 256) {

@@ -1,14 +1,13 @@
 #include "exec/cpu/packed_matrix.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "base/check.h"
 #include "base/numeric.h"
+#include "exec/cpu/isa.h"
 #include "format/dequantize.h"
 
 namespace qwick {
@@ -217,46 +216,10 @@ uint64_t tile_bytes(QuantFormat format, uint32_t n_cols) {
   return (n_cols / kGroup * (quant_bytes(format) + scales) + 63) / 64 * 64;
 }
 
-namespace {
-
-// Least squared error over the scale, given the quants: sum(w x q) / sum(w q q).
-struct Fit {
-  float scale;
-  float error;
-};
-
-// q = round(x / scale) + zero, error weighted by x^2 (plus a floor, so that small numbers count a little).
-Fit fit_scale(std::span<const float, kGroup> x, std::span<const float, kGroup> weights, float scale, int zero,
-              int highest) {
-  float xq = 0;
-  float qq = 0;
-  const float inverse = scale != 0 ? 1.0F / scale : 0.0F;
-  std::array<float, kGroup> quants;
-  for (uint32_t i = 0; i < kGroup; ++i) {
-    quants[i] = static_cast<float>(clamp_quant(x[i] * inverse + static_cast<float>(zero), highest) - zero);
-    xq += weights[i] * x[i] * quants[i];
-    qq += weights[i] * quants[i] * quants[i];
-  }
-  const float best = f16_to_f32(f32_to_f16(qq > 0 ? xq / qq : 0.0F));
-  float error = 0;
-  for (uint32_t i = 0; i < kGroup; ++i) {
-    const float difference = x[i] - best * quants[i];
-    error += weights[i] * difference * difference;
-  }
-  return {best, error};
-}
-
-}  // namespace
-
 void quantize_group(QuantFormat format, std::span<const float, kGroup> x, GroupCode& code) {
+  static const Kernels& kernels = choose_kernels();
   const int zero = 1 << (kFormats[format].bits - 1);
   const int highest = 2 * zero - 1;
-  float extreme = 0;  // the number of largest magnitude, with its sign
-  float mean_square = 0;
-  for (const float value : x) {
-    if (std::abs(value) > std::abs(extreme)) extreme = value;
-    mean_square += value * value / kGroup;
-  }
   code.minimum = 0;
   if (has_minimum(format)) {
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
@@ -269,26 +232,15 @@ void quantize_group(QuantFormat format, std::span<const float, kGroup> x, GroupC
     }
     return;
   }
-  float best_scale = 0;
+  float scale = 0;
   if (format == kQ8) {
-    best_scale = f16_to_f32(f32_to_f16(std::abs(extreme) / 127.0F));
+    for (const float value : x) scale = std::max(scale, std::abs(value) / 127.0F);
   } else {
-    std::array<float, kGroup> weights;
-    for (uint32_t i = 0; i < kGroup; ++i) weights[i] = mean_square + x[i] * x[i];
-    // The extreme number onto the last quant of its side (which reaches one further below zero), and
-    // around that.
-    float best_error = std::numeric_limits<float>::infinity();
-    for (int step = -9; step <= 9; ++step) {
-      const float scale = extreme / (static_cast<float>(-zero) + 0.1F * static_cast<float>(step));
-      const Fit fit = fit_scale(x, weights, scale, zero, highest);
-      if (fit.error < best_error) {
-        best_error = fit.error;
-        best_scale = fit.scale;
-      }
-    }
+    scale = kernels.fit_scale(x.data(), zero);
   }
-  code.scale = f32_to_f16(best_scale);
-  const float inverse = best_scale != 0 ? 1.0F / best_scale : 0.0F;
+  code.scale = f32_to_f16(scale);
+  scale = f16_to_f32(code.scale);
+  const float inverse = scale != 0 ? 1.0F / scale : 0.0F;
   for (uint32_t i = 0; i < kGroup; ++i) {
     code.quants[i] = clamp_quant(x[i] * inverse + static_cast<float>(zero), highest);
   }
