@@ -7,7 +7,7 @@
 
 namespace qwick::cli {
 
-LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options)
+LocalEngine::LocalEngine(const ReadyModel& loaded, const Options& options)
     : backend_(loaded, options, 1),
       engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer), EngineOptions{},
                                        [this] {

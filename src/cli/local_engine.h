@@ -21,7 +21,7 @@ struct Outcome {
 
 class LocalEngine {
  public:
-  LocalEngine(const LoadedModel& loaded, const Options& options);
+  LocalEngine(const ReadyModel& loaded, const Options& options);
 
   // Calls on_token for every token of the answer as it comes; false from it cancels the request.
   // Throws Error when prompt and max_tokens don't fit the context.
