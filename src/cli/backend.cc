@@ -101,17 +101,20 @@ std::string cache_file_name(const ModelSource& source, const std::string& dtype)
   return fmt::format("{}-{}-{:016x}.qwick", name, dtype, source.path_hash);
 }
 
+// Called while the tokenizer is read, which keeps one thread busy.
 PackedModel load_weights(const Model& model, const Options& options) {
   const QuantFormat format = wanted_format(model, options);
-  ThreadPool pool(n_threads(options));
+  const int n = n_threads(options);
   const std::optional<ModelSource> source = source_of(model);
   if (!options.packed.empty()) {
     if (!source) fail(ErrorCode::kInvalidArgument, "--packed {}: the built-in demo has none", options.packed);
+    ThreadPool pool(std::max(1, n - 1));
     return open_packed(options.packed, model, *source, format, pool);
   }
-  const std::filesystem::path directory = cache_directory();
-  if (!source || directory.empty()) return pack_model(model, format, pool);
-  return load_or_pack(directory / cache_file_name(*source, options.dtype), model, *source, format, pool);
+  if (const auto directory = cache_directory(); source && !directory.empty())
+    return load_or_pack(directory / cache_file_name(*source, options.dtype), model, *source, format, n);
+  ThreadPool pool(n);
+  return pack_model(model, format, pool);
 }
 
 }  // namespace

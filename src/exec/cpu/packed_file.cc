@@ -105,13 +105,15 @@ void write_packed(const std::filesystem::path& path, const PackedModel& packed, 
 }
 
 PackedModel load_or_pack(const std::filesystem::path& path, const Model& model, const ModelSource& source,
-                         QuantFormat wanted, ThreadPool& pool) {
+                         QuantFormat wanted, int n_threads) {
   try {
+    ThreadPool pool(std::max(1, n_threads - 1));
     return open_packed(path, model, source, wanted, pool);
   } catch (const Error& error) {
     const bool is_new = error.code() == ErrorCode::kNotFound;
     log::info("{}; packing the weights, once", is_new ? path.string() + ": not there yet" : error.what());
   }
+  ThreadPool pool(n_threads);
   PackedModel packed = pack_model(model, wanted, pool);
   try {
     std::error_code error;

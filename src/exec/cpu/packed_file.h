@@ -45,8 +45,8 @@ void write_packed(const std::filesystem::path& path, const PackedModel& packed, 
                   const ModelSource& source, QuantFormat wanted, ThreadPool& pool);
 
 // Opens the file; where that fails, packs the model and writes it for the next time. The log says why.
-// Where it can't be written, the weights are in memory.
+// Where it can't be written, the weights are in memory. Checking leaves one of the threads free.
 PackedModel load_or_pack(const std::filesystem::path& path, const Model& model, const ModelSource& source,
-                         QuantFormat wanted, ThreadPool& pool);
+                         QuantFormat wanted, int n_threads);
 
 }  // namespace qwick

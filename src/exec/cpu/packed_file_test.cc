@@ -38,7 +38,7 @@ class PackedFileTest : public ::testing::Test {
   }
 
   PackedModel open(QuantFormat format = kQ4) { return open_packed(path_, model_, source_, format, pool_); }
-  PackedModel load() { return load_or_pack(path_, model_, source_, kQ4, pool_); }
+  PackedModel load() { return load_or_pack(path_, model_, source_, kQ4, 2); }
   std::string write(QuantFormat format = kQ4) {
     write_packed(path_, pack_model(model_, format, pool_), model_, source_, format, pool_);
     std::ifstream file(path_, std::ios::binary);
@@ -169,9 +169,8 @@ TEST_F(PackedFileTest, SeveralAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      ThreadPool pool(1);
       for (int round = 0; round < 3; ++round) {
-        expect_same(load_or_pack(path_, model_, source_, kQ4, pool), packed);
+        expect_same(load_or_pack(path_, model_, source_, kQ4, 1), packed);
         if (round == 1) std::filesystem::remove(path_);
       }
     });
@@ -184,7 +183,7 @@ TEST_F(PackedFileTest, WithoutAPlaceForItInMemory) {
   const PackedModel packed = pack_model(model_, kQ4, pool_);
   put("a file, not a directory");
   const auto below = path_ / "x.qwick";
-  expect_same(load_or_pack(below, model_, source_, kQ4, pool_), packed);
+  expect_same(load_or_pack(below, model_, source_, kQ4, 2), packed);
 
   // A full disk, as a limit on the size of files.
   rlimit old{};
