@@ -13,10 +13,6 @@ template <typename T>
 struct RawAllocator : std::allocator<T> {
   static_assert(std::is_trivial_v<T>);
   template <typename U>
-  struct rebind {
-    using other = RawAllocator<U>;
-  };
-  template <typename U>
   void construct(U* p) noexcept {
     ::new (static_cast<void*>(p)) U;
   }

@@ -90,9 +90,9 @@ std::filesystem::path cache_directory() {
   return {};
 }
 
-// One name for each model and --dtype. Only plain characters of the model's name.
+// One name for each model and --dtype, with plain characters alone and of bounded length.
 std::string cache_file_name(const ModelSource& source, const std::string& dtype) {
-  std::string name = source.name;
+  std::string name = source.name.substr(0, 64);
   const auto is_plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
   };
