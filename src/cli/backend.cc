@@ -151,10 +151,30 @@ Backend::Backend(const ReadyModel& ready, const Options& options, uint32_t max_s
     executor_ = std::make_unique<ReferenceExecutor>(ready.model, made);
     return;
   }
+  weights_ = &ready.weights;
+  cache_bytes_per_token_ = cache_block_bytes(config, false) / kCacheBlockTokens;
   const TensorView& factors = ready.model.weights().rope_factors;
   std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());
   if (!rope_factors.empty()) dequantize(factors.dtype, factors.data, rope_factors);
   executor_ = std::make_unique<CpuExecutor>(config, rope_factors, ready.weights, choose_kernels(), made);
+}
+
+StepWork Backend::work() const {
+  StepWork work;
+  if (weights_ == nullptr) return work;
+  const auto bytes = [](const QuantMatrix& w) {
+    return uint64_t{w.n_rows} / kTileRows * tile_bytes(w.format, w.n_cols);
+  };
+  for (const PackedLayer& layer : weights_->layers) {
+    for (const QuantMatrix* w :
+         {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
+      work.weight_bytes += bytes(*w);
+      work.macs_per_token += uint64_t{w->n_rows} * w->n_cols;
+    }
+  }
+  work.weight_bytes += bytes(weights_->lm_head);
+  work.cache_bytes_per_token = cache_bytes_per_token_;
+  return work;
 }
 
 }  // namespace qwick::cli

@@ -21,6 +21,13 @@ ReadyModel load_ready_model(const Options& options);
 // What --dtype means for this model. Throws Error where the kernels can't run it.
 QuantFormat wanted_format(const Model& model, const Options& options);
 
+// What a step costs at least, for comparing speeds with the machine's.
+struct StepWork {
+  uint64_t weight_bytes = 0;           // read once by a step that gives logits
+  uint64_t cache_bytes_per_token = 0;  // read for each token before
+  uint64_t macs_per_token = 0;         // of the layers' matrices
+};
+
 class Backend {
  public:
   // `ready` outlives this object. max_step_logits: rows of logits that one step may give. Throws
@@ -28,8 +35,11 @@ class Backend {
   Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits);
 
   Executor& executor() { return *executor_; }
+  StepWork work() const;  // zero for --dtype f32
 
  private:
+  const PackedModel* weights_ = nullptr;  // with quantised weights only
+  uint64_t cache_bytes_per_token_ = 0;
   std::unique_ptr<Executor> executor_;
 };
 

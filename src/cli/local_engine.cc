@@ -7,10 +7,10 @@
 
 namespace qwick::cli {
 
-LocalEngine::LocalEngine(const ReadyModel& loaded, const Options& options)
-    : backend_(loaded, options, 1),
-      engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer), EngineOptions{},
-                                       [this] {
+LocalEngine::LocalEngine(const ReadyModel& loaded, const Options& options, uint32_t max_batch)
+    : backend_(loaded, options, max_batch),
+      engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer),
+                                       EngineOptions{.max_running = max_batch}, [this] {
                                          const std::lock_guard lock(mutex_);
                                          has_events_ = true;
                                          filled_.notify_one();
@@ -25,12 +25,7 @@ Outcome LocalEngine::run(GenerationRequest request, const std::function<bool(int
   const uint64_t id = engine_->submit(std::move(request));
   bool is_wanted = true;
   while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      filled_.wait(lock, [this] { return has_events_; });
-      has_events_ = false;
-    }
-    for (const TokenEvent& event : engine_->take_events()) {
+    for (const TokenEvent& event : wait_events()) {
       const bool is_text = event.token && event.finish != FinishReason::kStop;
       if (is_text && is_wanted && !on_token(*event.token)) {
         is_wanted = false;
@@ -39,6 +34,15 @@ Outcome LocalEngine::run(GenerationRequest request, const std::function<bool(int
       if (event.finish) return {*event.finish, is_text ? std::nullopt : event.token};
     }
   }
+}
+
+std::vector<TokenEvent> LocalEngine::wait_events() {
+  {
+    std::unique_lock lock(mutex_);
+    filled_.wait(lock, [this] { return has_events_; });
+    has_events_ = false;
+  }
+  return engine_->take_events();
 }
 
 }  // namespace qwick::cli

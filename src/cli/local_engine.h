@@ -1,4 +1,4 @@
-// An engine for a command that runs one request at a time and waits for it: generate and chat.
+// An engine for a command that waits for its answers: generate, chat, bench.
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "cli/backend.h"
 #include "cli/options.h"
@@ -21,11 +22,16 @@ struct Outcome {
 
 class LocalEngine {
  public:
-  LocalEngine(const ReadyModel& loaded, const Options& options);
+  // max_batch: requests at work at once.
+  LocalEngine(const ReadyModel& loaded, const Options& options, uint32_t max_batch = 1);
 
   // Calls on_token for every token of the answer as it comes; false from it cancels the request.
   // Throws Error when prompt and max_tokens don't fit the context.
   Outcome run(GenerationRequest request, const std::function<bool(int32_t)>& on_token);
+
+  Engine& engine() { return *engine_; }
+  Backend& backend() { return backend_; }
+  std::vector<TokenEvent> wait_events();  // one or more
 
   uint32_t max_positions() { return backend_.executor().options().max_positions; }
 

@@ -35,6 +35,23 @@ void add_option(CLI::App& app, std::string_view name, Options& options) {
   option->required(is_required);
 }
 
+// "bench engine" becomes the subcommand `engine` of `bench`.
+CLI::App* add_command(CLI::App& app, const Command& command) {
+  const size_t space = command.name.find(' ');
+  if (space == std::string_view::npos)
+    return app.add_subcommand(std::string(command.name), std::string(command.help));
+  const std::string group(command.name.substr(0, space));
+  const auto groups = app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == group; });
+  CLI::App* parent = nullptr;
+  if (groups.empty()) {
+    parent = app.add_subcommand(group, "measurements: limits, engine");
+    parent->require_subcommand(1);
+  } else {
+    parent = groups.front();
+  }
+  return parent->add_subcommand(std::string(command.name.substr(space + 1)), std::string(command.help));
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
@@ -44,7 +61,7 @@ int run(int argc, char** argv) {
   Options options;
   int status = 0;
   for (const Command& command : commands()) {
-    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.help));
+    CLI::App* sub = add_command(app, command);
     for (const std::string_view name : command.options) add_option(*sub, name, options);
     sub->callback([&options, &status, &command] { status = command.run(options); });
   }

@@ -62,6 +62,8 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"OUT_DIR", &Options::out_dir, "directory to write"},
     {"--tokenizer", &Options::tokenizer, "take the tokenizer files of this directory"},
     {"--layers", &Options::layers, "fewer layers than the shape has; 0: all"},
+
+    {"--rounds", &Options::rounds, "repetitions of each measurement; their median counts"},
 });
 
 }  // namespace
@@ -117,6 +119,14 @@ const std::vector<Command>& commands() {
        "write a model of random weights, for sizing machines and for benchmarks",
        {"SHAPE!", "OUT_DIR!", "--seed", "--tokenizer", "--layers"},
        synth},
+      {"bench limits",
+       "what this machine can do at most: reading memory, multiplying bytes",
+       {"--threads", "--json"},
+       bench_limits},
+      {"bench engine",
+       "the engine's speed with a model, beside the machine's limits",
+       {"MODEL", "--dtype", "--ctx", "--kv-cache-mib", "--threads", "--rounds", "--json"},
+       bench_engine},
   };
   return table;
 }

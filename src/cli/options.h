@@ -54,6 +54,8 @@ struct Options {
   std::string out_dir;
   std::string tokenizer;
   uint32_t layers = 0;
+
+  uint32_t rounds = 5;
 };
 
 using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*,
@@ -90,5 +92,7 @@ int perplexity(const Options& options);
 int pack(const Options& options);
 int inspect(const Options& options);
 int synth(const Options& options);
+int bench_limits(const Options& options);
+int bench_engine(const Options& options);
 
 }  // namespace qwick::cli

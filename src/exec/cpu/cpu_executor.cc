@@ -55,7 +55,9 @@ CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_
   sin_.resize(n * config.head_dim / 2);
   logits_.resize(size_t{options.max_step_logits} * vocab_size());
   input_.resize(n, std::max({config.d_model, config.d_ff, config.q_dim()}));
-  queries_.resize(n * config.n_heads, config.head_dim);
+  queries_.resize(n * config.q_dim() * 2);
+  query_scales_.resize(n * config.n_heads);
+  query_sums_.resize(n * config.n_heads);
   tasks_.reserve(n * config.n_kv_heads);
   block_pointers_.resize(size_t{options.max_positions / kBlockTokens + 1} *
                          static_cast<size_t>(options.n_threads));
@@ -225,6 +227,8 @@ void CpuExecutor::prepare_attention(int worker, size_t layer_index) {
     if (layer.bk != nullptr) add_bias(layer.bk + kv_head * head_dim, key, head_dim);
     if (layer.bv != nullptr) add_bias(layer.bv + kv_head * head_dim, value, head_dim);
     turn(key, layer.k_norm);
+    const float* key_sizes = layer.key_sizes + kv_head * head_dim;
+    for (size_t d = 0; d < head_dim; ++d) key[d] /= key_sizes[d];
     cache_.write(static_cast<uint32_t>(layer_index), static_cast<uint32_t>(kv_head), tokens_[t].block,
                  tokens_[t].position % kBlockTokens, {key, head_dim}, {value, head_dim});
 
@@ -233,8 +237,9 @@ void CpuExecutor::prepare_attention(int worker, size_t layer_index) {
       float* query = &q_[t * config_.q_dim() + head * head_dim];
       if (layer.bq != nullptr) add_bias(layer.bq + head * head_dim, query, head_dim);
       turn(query, layer.q_norm);
-      const QuantRows to = queries_.rows((kv_head * n_tokens_ + t) * group_ + g, head_dim);
-      kernels_.quantize(query, head_dim, query_scale, to.quants, to.scales, to.sums);
+      const size_t row = (kv_head * n_tokens_ + t) * group_ + g;
+      kernels_.quantize_wide(query, key_sizes, config_.head_dim, query_scale, &queries_[row * 2 * head_dim],
+                             &query_scales_[row], &query_sums_[row]);
     }
   }
 }
@@ -258,13 +263,15 @@ void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
     const uint32_t n_blocks = (n_visible[n_rows - 1] + kBlockTokens - 1) / kBlockTokens;
     for (uint32_t b = 0; b < n_blocks; ++b)
       blocks[b] = cache_.head_block(static_cast<uint32_t>(layer), task.kv_head, table[b]);
-    const AttentionWork work = {
-        queries_.rows((size_t{task.kv_head} * n_tokens_ + task.first_token) * group_, head_dim),
-        n_rows,
-        config_.head_dim,
-        n_visible,
-        blocks,
-        out};
+    const size_t first_row = (size_t{task.kv_head} * n_tokens_ + task.first_token) * group_;
+    const AttentionWork work = {&queries_[first_row * 2 * head_dim],
+                                &query_scales_[first_row],
+                                &query_sums_[first_row],
+                                n_rows,
+                                config_.head_dim,
+                                n_visible,
+                                blocks,
+                                out};
     kernels_.attend(&work);
   }
 }

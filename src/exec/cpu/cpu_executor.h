@@ -89,7 +89,9 @@ class CpuExecutor : public Executor {
   RawVector<float> cos_, sin_;                  // [n_tokens, head_dim / 2]
   RawVector<float> logits_;                     // [max_step_logits, padded vocabulary]
   QuantBuffer input_;                           // what the next product multiplies
-  QuantBuffer queries_;                         // [n_kv_heads, n_tokens, group, head_dim]
+  RawVector<uint8_t> queries_;                  // [n_kv_heads, n_tokens, group, 2 * head_dim], 16 bits
+  RawVector<float> query_scales_;               // [n_kv_heads, n_tokens, group]
+  RawVector<int32_t> query_sums_;               // likewise
   std::vector<const uint8_t*> block_pointers_;  // per worker: [max blocks of a sequence]
 };
 

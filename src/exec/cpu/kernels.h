@@ -40,18 +40,22 @@ struct QuantRows {  // [n_rows, n_cols] of activations
 };
 
 // Attention of up to kAttentionRows query vectors, all of one key/value head of one sequence, over the
-// blocks of its cache. A block holds kBlockTokens tokens of one head of one layer:
-//   keys     kBlockTokens / kTileRows tiles as of a q8 matrix whose rows are the tokens
-//   values   head_dim / 16 tiles of 512 bytes: byte 64q + 4r + i is, signed, dimension r of token 4q+i
-//   scales   kBlockTokens f32, of the values
+// blocks of its cache. A block holds kBlockTokens tokens of one head of one layer, 8 bits a number with
+// a zero point of 128 and one scale for a token's key, one for its value:
+//   keys     kBlockTokens / kTileRows tiles; byte 64q + 4r + i is dimension 4q+i of token r
+//   values   head_dim / 16 tiles of 512 bytes; byte 64q + 4r + i is dimension r of token 4q+i
+//   scales   kBlockTokens f32 of the keys, then of the values
+// Queries and softmax weights have 16 bits, in the order that the instruction set wants.
 constexpr uint32_t kBlockTokens = 32;
 constexpr uint32_t kAttentionRows = 32;
 
 struct AttentionWork {
-  struct QuantRows queries;  // [n_rows, head_dim], already scaled by 1 / sqrt(head_dim)
+  const uint8_t* queries;  // [n_rows, 2 * head_dim] as quantize_wide() writes them
+  const float* scales;     // [n_rows], with the 1 / sqrt(head_dim)
+  const int32_t* sums;     // [n_rows] of the queries' numbers
   uint32_t n_rows;
   uint32_t head_dim;             // a multiple of kGroup
-  const uint32_t* n_visible;     // [n_rows] how many tokens a row sees; 1 or more
+  const uint32_t* n_visible;     // [n_rows] how many tokens a row sees; 1 or more, ascending
   const uint8_t* const* blocks;  // by position / kBlockTokens; 64-byte aligned
   float* const* out;             // [n_rows] pointers to [head_dim]
 };
@@ -66,6 +70,9 @@ struct Kernels {
   // x [n] times `factor` to groups of 32: quants [n], scales and sums [n / kGroup].
   void (*quantize)(const float* x, size_t n, float factor, int8_t* quants, float* scales,
                    int32_t* sums) noexcept;
+  // x [n] times factors [n] to 16 bits: wide [2n], one scale (times `factor`) and sum; n a multiple of 16.
+  void (*quantize_wide)(const float* x, const float* factors, uint32_t n, float factor, uint8_t* wide,
+                        float* scale, int32_t* sum) noexcept;
   // y[i] = x[i] / rms(x) * weight[i]; n a multiple of 16. y may be x.
   void (*rms_norm)(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept;
   // y[i] += x[i]; n a multiple of 16.
@@ -75,6 +82,11 @@ struct Kernels {
   // Turns the pairs (i, i + n/2) of x [n] by the angles; n a multiple of 32.
   void (*rotate)(float* x, const float* cos, const float* sin, uint32_t n) noexcept;
   void (*attend)(const struct AttentionWork* work) noexcept;
+
+  // What the machine can do, for `qwick bench limits`. Reads n bytes, 64-byte aligned, a multiple of 256.
+  void (*stream)(const uint8_t* p, size_t n) noexcept;
+  // Dot products of bytes in registers, at the highest rate there is; returns how many multiply-adds.
+  uint64_t (*spin_dots)(size_t n_rounds) noexcept;
 };
 
 }  // namespace qwick

@@ -8,49 +8,42 @@ template <int kBits>
 constexpr uint32_t kQuantBytes = kBits * kTileRows * kGroup / 8;
 constexpr uint32_t kScaleBytes = 2 * kTileRows;
 
-// The 16 x 32 numbers of a group: w[q] holds columns 4q .. 4q+3.
+// Columns 8j .. 8j+3 and 8j+4 .. 8j+7 of a group's 16 x 32 numbers.
 template <int kBits>
-QWICK_INLINE void load_group(const uint8_t* p, U8 (&w)[8]) {
+QWICK_INLINE void load_quads(const uint8_t* p, int j, U8& first, U8& second) {
   if constexpr (kBits == 8) {
-    for (int q = 0; q < 8; ++q) w[q] = u8_load(p + 64 * q);
+    first = u8_load(p + 128 * j);
+    second = u8_load(p + 128 * j + 64);
     return;
   }
   const U8 nibble = u8_set1(0x0F);
-  for (int j = 0; j < 4; ++j) {
-    const U8 both = u8_load(p + 64 * j);
-    w[2 * j] = u8_and(both, nibble);
-    w[2 * j + 1] = u8_and(u8_shift_right<4>(both), nibble);
-  }
+  const U8 both = u8_load(p + 64 * j);
+  first = u8_and(both, nibble);
+  second = u8_and(u8_shift_right<4>(both), nibble);
   if constexpr (kBits == 5) {
     const U8 high = u8_load(p + 256);
     const U8 bit = u8_set1(0x10);
-    w[0] = u8_or(w[0], u8_and(u8_shift_left<4>(high), bit));
-    w[1] = u8_or(w[1], u8_and(u8_shift_left<3>(high), bit));
-    w[2] = u8_or(w[2], u8_and(u8_shift_left<2>(high), bit));
-    w[3] = u8_or(w[3], u8_and(u8_shift_left<1>(high), bit));
-    w[4] = u8_or(w[4], u8_and(high, bit));
-    w[5] = u8_or(w[5], u8_and(u8_shift_right<1>(high), bit));
-    w[6] = u8_or(w[6], u8_and(u8_shift_right<2>(high), bit));
-    w[7] = u8_or(w[7], u8_and(u8_shift_right<3>(high), bit));
+    const U8 a = j == 0 ? u8_shift_left<4>(high) : j == 1 ? u8_shift_left<2>(high) : j == 2 ? high : u8_shift_right<2>(high);
+    const U8 b = j == 0 ? u8_shift_left<3>(high) : j == 1 ? u8_shift_left<1>(high) : j == 2 ? u8_shift_right<1>(high) : u8_shift_right<3>(high);
+    first = u8_or(first, u8_and(a, bit));
+    second = u8_or(second, u8_and(b, bit));
   }
   if constexpr (kBits == 6) {
+    const U8 high = u8_load(p + 256 + 64 * (j / 2));
     const U8 bits = u8_set1(0x30);
-    for (int j = 0; j < 2; ++j) {
-      const U8 high = u8_load(p + 256 + 64 * j);
-      w[4 * j] = u8_or(w[4 * j], u8_and(u8_shift_left<4>(high), bits));
-      w[4 * j + 1] = u8_or(w[4 * j + 1], u8_and(u8_shift_left<2>(high), bits));
-      w[4 * j + 2] = u8_or(w[4 * j + 2], u8_and(high, bits));
-      w[4 * j + 3] = u8_or(w[4 * j + 3], u8_and(u8_shift_right<2>(high), bits));
-    }
+    const U8 a = j % 2 == 0 ? u8_shift_left<4>(high) : high;
+    const U8 b = j % 2 == 0 ? u8_shift_left<2>(high) : u8_shift_right<2>(high);
+    first = u8_or(first, u8_and(a, bits));
+    second = u8_or(second, u8_and(b, bits));
   }
 }
 
-// One tile times kTokens tokens.
+// One tile times kTokens tokens. The next tile is called for from memory on the way: its quants and
+// scales are two streams, too short for the processor's own guess.
 template <int kBits, bool kHasMin, int kTokens>
-QWICK_INLINE void tile_tokens(const uint8_t* tile, uint32_t n_cols, const QuantRows* x, uint32_t first_token,
-                              float* y, size_t y_stride, bool accumulate) {
+QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, uint32_t n_cols, const QuantRows* x,
+                              uint32_t first_token, float* y, size_t y_stride, bool accumulate) {
   const uint32_t n_groups = n_cols / kGroup;
-  constexpr int32_t kZeroPoint = kHasMin ? 0 : 1 << (kBits - 1);
   const uint8_t* w_scales = tile + static_cast<size_t>(n_groups) * kQuantBytes<kBits>;
   const uint8_t* w_minimums = w_scales + static_cast<size_t>(n_groups) * kScaleBytes;
   const int8_t* quants = x->quants + static_cast<size_t>(first_token) * n_cols;
@@ -60,21 +53,38 @@ QWICK_INLINE void tile_tokens(const uint8_t* tile, uint32_t n_cols, const QuantR
   F32 acc[kTokens];
   for (int t = 0; t < kTokens; ++t) acc[t] = f32_zero();
   for (uint32_t group = 0; group < n_groups; ++group) {
-    U8 w[8];
-    load_group<kBits>(tile + static_cast<size_t>(group) * kQuantBytes<kBits>, w);
-    const F32 scale = f32_load_f16(w_scales + static_cast<size_t>(group) * kScaleBytes);
+    const uint8_t* p = tile + static_cast<size_t>(group) * kQuantBytes<kBits>;
+    const uint8_t* group_scales = w_scales + static_cast<size_t>(group) * kScaleBytes;
+    if constexpr (kTokens == 1) {
+      for (uint32_t i = 0; i < kQuantBytes<kBits>; i += 64) __builtin_prefetch(p + tile_bytes + i);
+      __builtin_prefetch(group_scales + tile_bytes);
+    }
+    Dot<kBits> dots[kTokens];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      U8 first;
+      U8 second;
+      load_quads<kBits>(p, j, first, second);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTokens; ++t) {
+        const int8_t* from = quants + t * static_cast<size_t>(n_cols) + group * kGroup + 8 * j;
+        dots[t].add(2 * j, first, from);
+        dots[t].add(2 * j + 1, second, from + 4);
+      }
+    }
+    const F32 scale = f32_load_f16(group_scales);
     F32 minimum;
     if constexpr (kHasMin) minimum = f32_load_f16(w_minimums + static_cast<size_t>(group) * kScaleBytes);
 #pragma GCC unroll 16
     for (int t = 0; t < kTokens; ++t) {
       const size_t at_group = t * static_cast<size_t>(n_groups) + group;
-      const I32 dot = group_dot<kBits>(w, quants + at_group * kGroup, -kZeroPoint * sums[at_group]);
-      const F32 x_scale = f32_set1(scales[at_group]);
-      acc[t] = f32_fma(f32_from_i32(dot), f32_mul(scale, x_scale), acc[t]);
-      if constexpr (kHasMin) {
-        const F32 x_sum = f32_set1(scales[at_group] * static_cast<float>(sums[at_group]));
-        acc[t] = f32_fma(minimum, x_sum, acc[t]);
-      }
+      const I32 sum = i32_set1(sums[at_group]);
+      I32 dot = dots[t].total();
+      if constexpr (!kHasMin && Dot<kBits>::kZeroBits > 0)
+        dot = i32_sub(dot, i32_shift_left<Dot<kBits>::kZeroBits>(sum));
+      F32 product = f32_mul(scale, f32_from_i32(dot));
+      if constexpr (kHasMin) product = f32_fma(minimum, f32_from_i32(sum), product);
+      acc[t] = f32_fma(product, f32_set1(scales[at_group]), acc[t]);
     }
   }
   for (int t = 0; t < kTokens; ++t) {
@@ -95,13 +105,13 @@ void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end,
     uint32_t t = 0;
     if constexpr (kTokensAtOnce >= 8) {
       for (; t + 8 <= n_tokens; t += 8)
-        tile_tokens<kBits, kHasMin, 8>(at, w->n_cols, x, t, out, y_stride, accumulate);
+        tile_tokens<kBits, kHasMin, 8>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
     }
     if constexpr (kTokensAtOnce >= 4) {
       for (; t + 4 <= n_tokens; t += 4)
-        tile_tokens<kBits, kHasMin, 4>(at, w->n_cols, x, t, out, y_stride, accumulate);
+        tile_tokens<kBits, kHasMin, 4>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
     }
-    for (; t < n_tokens; ++t) tile_tokens<kBits, kHasMin, 1>(at, w->n_cols, x, t, out, y_stride, accumulate);
+    for (; t < n_tokens; ++t) tile_tokens<kBits, kHasMin, 1>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
   }
 }
 
@@ -188,11 +198,37 @@ void rotate(float* x, const float* cos, const float* sin, uint32_t n) noexcept {
   }
 }
 
-// Softmax over one block's scores, folded into a row's running maximum, sum and output (Milakov and
-// Gimelshein, arXiv 1805.02867). The weights, times the scales of the values, become 8-bit numbers.
-QWICK_INLINE void fold_block(const float* scores, int n_visible, const uint8_t* values,
-                             const float* value_scales, uint32_t head_dim, float* maximum, float* sum,
-                             float* out) {
+void quantize_wide(const float* x, const float* factors, uint32_t n, float factor, uint8_t* wide,
+                   float* scale, int32_t* sum) noexcept {
+  F32 magnitude = f32_zero();
+  for (uint32_t i = 0; i < n; i += 16) {
+    magnitude = f32_max(magnitude, f32_abs(f32_mul(f32_load(x + i), f32_load(factors + i))));
+  }
+  const float largest = f32_reduce_max(magnitude);
+  const F32 inverse = f32_set1(largest > 0 ? 32767.0F / largest : 0.0F);
+  int32_t total = 0;
+  for (uint32_t i = 0; i < n; i += 16) {
+    const F32 value = f32_mul(f32_load(x + i), f32_load(factors + i));
+    const I32 quants = i32_from_f32(f32_mul(value, inverse));
+    wide_store(wide + 2 * i, quants);
+    total += i32_reduce_add(quants);
+  }
+  *scale = largest * (factor / 32767.0F);
+  *sum = total;
+}
+
+// A row's part of the softmax over one block, and what it takes to add the block's values.
+struct BlockWeights {
+  uint8_t wide[2 * kBlockTokens];  // by token, 16 bits
+  float step;                                  // of the weights
+  float correction;                            // what was summed before shrinks by this
+  int32_t sum;                                 // of the weights
+};
+
+// Softmax over one block's scores, folded into a row's running maximum and sum (Milakov and
+// Gimelshein, arXiv 1805.02867). The weights, times the scales of the values, become 16-bit numbers.
+QWICK_INLINE void fold_block(const float* scores, int n_visible, const float* value_scales, float* maximum,
+                             float* sum, BlockWeights* weights) {
   const float lowest = -__builtin_inff();
   const F32 s0 = f32_keep_first(f32_load(scores), n_visible, lowest);
   const F32 s1 = f32_keep_first(f32_load(scores + 16), n_visible - 16, lowest);
@@ -201,58 +237,125 @@ QWICK_INLINE void fold_block(const float* scores, int n_visible, const uint8_t* 
   const F32 shift = f32_set1(new_maximum);
   const F32 p0 = f32_keep_first(f32_exp(f32_sub(s0, shift)), n_visible, 0.0F);
   const F32 p1 = f32_keep_first(f32_exp(f32_sub(s1, shift)), n_visible - 16, 0.0F);
-  const F32 correction = f32_exp(f32_sub(f32_set1(*maximum), shift));
+  weights->correction = f32_reduce_max(f32_exp(f32_sub(f32_set1(*maximum), shift)));
   *maximum = new_maximum;
-  *sum = *sum * f32_reduce_max(correction) + f32_reduce_add(f32_add(p0, p1));
+  *sum = *sum * weights->correction + f32_reduce_add(f32_add(p0, p1));
 
   // Scales beyond the visible tokens are leftovers: times 0, and finite.
   const F32 w0 = f32_mul(p0, f32_load(value_scales));
   const F32 w1 = f32_mul(p1, f32_load(value_scales + 16));
   const float largest = f32_reduce_max(f32_max(w0, w1));
-  const F32 inverse = f32_set1(largest > 0 ? 255.0F / largest : 0.0F);
-  alignas(64) uint8_t weights[kBlockTokens];
-  u8_store16(weights, i32_from_f32(f32_mul(w0, inverse)));
-  u8_store16(weights + 16, i32_from_f32(f32_mul(w1, inverse)));
-  const F32 step = f32_set1(largest / 255.0F);
+  const F32 inverse = f32_set1(largest > 0 ? 32767.0F / largest : 0.0F);
+  const I32 q0 = i32_from_f32(f32_mul(w0, inverse));
+  const I32 q1 = i32_from_f32(f32_mul(w1, inverse));
+  wide_store(weights->wide, q0);
+  wide_store(weights->wide + 32, q1);
+  weights->sum = i32_reduce_add(q0) + i32_reduce_add(q1);
+  weights->step = largest / 32767.0F;
+}
+
+// kRows rows, all of which see some of the block's tokens.
+template <int kRows>
+QWICK_INLINE void attend_block(const AttentionWork* work, uint32_t first_row, uint32_t first_token,
+                               const uint8_t* block, float* maximum, float* sum) {
+  const uint32_t head_dim = work->head_dim;
+  const size_t tile_bytes = static_cast<size_t>(head_dim) * kTileRows;
+  const uint8_t* values = block + 2 * tile_bytes;
+  const auto* key_scales = reinterpret_cast<const float*>(block + 4 * tile_bytes);
+  const float* value_scales = key_scales + kBlockTokens;
+  const uint8_t* queries = work->queries + static_cast<size_t>(first_row) * 2 * head_dim;
+
+  alignas(64) float scores[kRows][kBlockTokens];
+  for (uint32_t tile = 0; tile < kBlockTokens / kTileRows; ++tile) {
+    WideDot dots[kRows];
+    for (uint32_t quad = 0; quad < head_dim / 4; ++quad) {
+      const U8 keys = u8_load(block + tile * tile_bytes + 64 * quad);
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) dots[row].add(keys, queries + row * 2 * head_dim + 8 * quad);
+    }
+    const F32 scales = f32_load(key_scales + tile * kTileRows);
+#pragma GCC unroll 8
+    for (int row = 0; row < kRows; ++row) {
+      const I32 zero = i32_set1(work->sums[first_row + row] * 128);
+      const F32 dot = f32_from_i32(i32_sub(dots[row].total(), zero));
+      f32_store(scores[row] + tile * kTileRows,
+                f32_mul(f32_mul(dot, scales), f32_set1(work->scales[first_row + row])));
+    }
+  }
+
+  BlockWeights weights[kRows];
+  for (int row = 0; row < kRows; ++row) {
+    const int n_visible = static_cast<int>(work->n_visible[first_row + row] - first_token);
+    fold_block(scores[row], n_visible, value_scales, maximum + first_row + row, sum + first_row + row,
+               &weights[row]);
+  }
   for (uint32_t d = 0; d < head_dim; d += 16) {
-    const F32 dot = f32_from_i32(group_dot_signed(values + static_cast<size_t>(d) * kBlockTokens, weights));
-    f32_store(out + d, f32_fma(dot, step, f32_mul(f32_load(out + d), correction)));
+    WideDot dots[kRows];
+#pragma GCC unroll 8
+    for (uint32_t quad = 0; quad < kBlockTokens / 4; ++quad) {
+      const U8 numbers = u8_load(values + d * kBlockTokens + 64 * quad);
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) dots[row].add(numbers, weights[row].wide + 8 * quad);
+    }
+#pragma GCC unroll 8
+    for (int row = 0; row < kRows; ++row) {
+      float* out = work->out[first_row + row] + d;
+      const F32 dot = f32_from_i32(i32_sub(dots[row].total(), i32_set1(weights[row].sum * 128)));
+      const F32 before = f32_mul(f32_load(out), f32_set1(weights[row].correction));
+      f32_store(out, f32_fma(dot, f32_set1(weights[row].step), before));
+    }
   }
 }
 
 void attend(const AttentionWork* work) noexcept {
   const uint32_t head_dim = work->head_dim;
-  const size_t key_tile_bytes = static_cast<size_t>(head_dim / kGroup) * (kQuantBytes<8> + kScaleBytes);
-  const size_t key_bytes = (key_tile_bytes + 63) / 64 * 64 * (kBlockTokens / kTileRows);
   float maximum[kAttentionRows];
   float sum[kAttentionRows];
-  alignas(64) float scores[kAttentionRows * kBlockTokens];
-  uint32_t n_tokens = 0;
   for (uint32_t row = 0; row < work->n_rows; ++row) {
     maximum[row] = -__builtin_inff();
     sum[row] = 0;
     for (uint32_t d = 0; d < head_dim; d += 16) f32_store(work->out[row] + d, f32_zero());
-    if (work->n_visible[row] > n_tokens) n_tokens = work->n_visible[row];
   }
+  const uint32_t n_tokens = work->n_visible[work->n_rows - 1];
+  uint32_t row = 0;  // the first that sees the block
   for (uint32_t first = 0; first < n_tokens; first += kBlockTokens) {
     const uint8_t* block = work->blocks[first / kBlockTokens];
-    const QuantMatrix keys = {block, kBlockTokens, head_dim, kQ8};
-    matmul_format<8, false>(&keys, 0, kBlockTokens / kTileRows, &work->queries, work->n_rows, scores,
-                            kBlockTokens, 0);
-    const uint8_t* values = block + key_bytes;
-    const float* value_scales =
-        reinterpret_cast<const float*>(values + static_cast<size_t>(head_dim) * kBlockTokens);
-    for (uint32_t row = 0; row < work->n_rows; ++row) {
-      const int n_visible = static_cast<int>(work->n_visible[row]) - static_cast<int>(first);
-      if (n_visible <= 0) continue;
-      fold_block(scores + row * kBlockTokens, n_visible, values, value_scales, head_dim, &maximum[row],
-                 &sum[row], work->out[row]);
+    while (work->n_visible[row] <= first) ++row;
+    uint32_t r = row;
+    if constexpr (kRowsAtOnce >= 4) {
+      for (; r + 4 <= work->n_rows; r += 4) attend_block<4>(work, r, first, block, maximum, sum);
     }
+    if constexpr (kRowsAtOnce >= 2) {
+      for (; r + 2 <= work->n_rows; r += 2) attend_block<2>(work, r, first, block, maximum, sum);
+    }
+    for (; r < work->n_rows; ++r) attend_block<1>(work, r, first, block, maximum, sum);
   }
-  for (uint32_t row = 0; row < work->n_rows; ++row) {
-    const F32 inverse = f32_set1(1.0F / sum[row]);
-    float* out = work->out[row];
+  for (uint32_t i = 0; i < work->n_rows; ++i) {
+    const F32 inverse = f32_set1(1.0F / sum[i]);
+    float* out = work->out[i];
     for (uint32_t d = 0; d < head_dim; d += 16) f32_store(out + d, f32_mul(f32_load(out + d), inverse));
   }
+}
+
+void stream(const uint8_t* p, size_t n) noexcept {
+  U8 acc[4] = {u8_set1(0), u8_set1(0), u8_set1(0), u8_set1(0)};
+  for (size_t i = 0; i < n; i += 256) {
+    for (int j = 0; j < 4; ++j) acc[j] = u8_or(acc[j], u8_load(p + i + 64 * j));
+  }
+  for (U8& vector : acc) hide(vector);
+}
+
+uint64_t spin_dots(size_t n_rounds) noexcept {
+  U8 w = u8_set1(3);
+  U8 x = u8_set1(5);
+  I32 acc[kDotsInFlight];
+  for (I32& sum : acc) sum = i32_set1(0);
+  for (size_t i = 0; i < n_rounds; ++i) {
+    hide(w);  // or the products would be computed once
+#pragma GCC unroll 16
+    for (I32& sum : acc) sum = dot_peak(sum, w, x);
+  }
+  for (I32& sum : acc) hide(sum);
+  return uint64_t{n_rounds} * kDotsInFlight * 64;
 }
 // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -12,5 +12,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx2;
-const Kernels kKernelsAvx2 = {"avx2", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+const Kernels kKernelsAvx2 = {"avx2", matmul, quantize, quantize_wide, rms_norm, add, silu_multiply, rotate, attend, stream, spin_dots};
 }  // namespace qwick

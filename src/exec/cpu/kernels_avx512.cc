@@ -12,5 +12,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx512;
-const Kernels kKernelsAvx512 = {"avx512", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+const Kernels kKernelsAvx512 = {"avx512", matmul, quantize, quantize_wide, rms_norm, add, silu_multiply, rotate, attend, stream, spin_dots};
 }  // namespace qwick

@@ -13,6 +13,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx512Vnni;
-const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul,        quantize, rms_norm,
-                                    add,           silu_multiply, rotate,   attend};
+const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize, quantize_wide, rms_norm, add, silu_multiply, rotate, attend, stream, spin_dots};
 }  // namespace qwick

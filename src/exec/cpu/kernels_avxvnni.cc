@@ -13,5 +13,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvxVnni;
-const Kernels kKernelsAvxVnni = {"avx-vnni", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+const Kernels kKernelsAvxVnni = {"avx-vnni", matmul, quantize, quantize_wide, rms_norm, add, silu_multiply, rotate, attend, stream, spin_dots};
 }  // namespace qwick

@@ -10,5 +10,5 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsScalar;
-const Kernels kKernelsScalar = {"scalar", matmul, quantize, rms_norm, add, silu_multiply, rotate, attend};
+const Kernels kKernelsScalar = {"scalar", matmul, quantize, quantize_wide, rms_norm, add, silu_multiply, rotate, attend, stream, spin_dots};
 }  // namespace qwick

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/numeric.h"
+#include "exec/cpu/aligned_bytes.h"
 #include "exec/cpu/isa.h"
 #include "exec/cpu/kv_blocks.h"
 #include "exec/cpu/packed_matrix.h"
@@ -170,13 +171,20 @@ TEST_P(KernelsTest, Attention) {
   constexpr uint32_t kRows = std::size(n_visible);
   const std::vector<float> queries = random_floats(size_t{kRows} * kHeadDim, 9, 1.5F);
   const float scale = 1.0F / std::sqrt(static_cast<float>(kHeadDim));
-  Rows quantised(kernels(), queries, kHeadDim, scale);
+  const std::vector<float> ones(kHeadDim, 1.0F);
+  std::vector<uint8_t> wide(2 * queries.size());
+  std::vector<float> scales(kRows);
+  std::vector<int32_t> sums(kRows);
+  for (uint32_t row = 0; row < kRows; ++row) {
+    kernels().quantize_wide(&queries[size_t{row} * kHeadDim], ones.data(), kHeadDim, scale,
+                            &wide[size_t{2} * row * kHeadDim], &scales[row], &sums[row]);
+  }
   const uint8_t* blocks[4];
   for (int b = 0; b < 4; ++b) blocks[b] = cache.head_block(0, 0, table[b]);
   std::vector<float> result(size_t{kRows} * kHeadDim);
   float* out[kRows];
   for (uint32_t row = 0; row < kRows; ++row) out[row] = &result[size_t{row} * kHeadDim];
-  const AttentionWork work = {quantised.view(), kRows, kHeadDim, n_visible, blocks, out};
+  const AttentionWork work = {wide.data(), scales.data(), sums.data(), kRows, kHeadDim, n_visible, blocks, out};
   kernels().attend(&work);
   for (uint32_t row = 0; row < kRows; ++row) {
     std::vector<double> weights(n_visible[row]);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "exec/cpu/aligned_bytes.h"
 #include "exec/cpu/kernels.h"
 
 namespace qwick {
@@ -13,9 +14,6 @@ namespace qwick {
 class KvBlocks {
  public:
   KvBlocks(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim, uint32_t n_blocks);
-  KvBlocks(const KvBlocks&) = delete;
-  KvBlocks& operator=(const KvBlocks&) = delete;
-  ~KvBlocks();
 
   // Bytes of one block over all layers and heads.
   static uint64_t block_bytes(uint32_t n_layers, uint32_t n_kv_heads, uint32_t head_dim);
@@ -23,7 +21,7 @@ class KvBlocks {
   uint32_t n_blocks() const { return n_blocks_; }
   // What the attention kernel reads: kernels.h, "a block holds".
   const uint8_t* head_block(uint32_t layer, uint32_t kv_head, int32_t block) const {
-    return data_ + head_offset(layer, kv_head, block);
+    return bytes_.data() + head_offset(layer, kv_head, block);
   }
 
   // Key and value [head_dim] f32 of the token at `slot` (below kBlockTokens) of a block.
@@ -32,16 +30,15 @@ class KvBlocks {
 
  private:
   uint64_t head_offset(uint32_t layer, uint32_t kv_head, int32_t block) const {
-    return ((uint64_t{layer} * n_blocks_ + static_cast<uint64_t>(block)) * n_kv_heads_ + kv_head) *
-           head_bytes_;
+    return ((static_cast<uint64_t>(block) * n_layers_ + layer) * n_kv_heads_ + kv_head) * head_bytes_;
   }
 
+  uint32_t n_layers_;
   uint32_t n_kv_heads_;
   uint32_t head_dim_;
   uint32_t n_blocks_;
   uint64_t head_bytes_;  // of one block of one head
-  uint64_t total_bytes_;
-  uint8_t* data_ = nullptr;
+  AlignedBytes bytes_;
 };
 
 }  // namespace qwick

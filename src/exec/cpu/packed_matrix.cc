@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <limits>
+#include <vector>
 
 #include "base/check.h"
 #include "base/numeric.h"
@@ -215,18 +215,6 @@ uint32_t stored_row(uint32_t row, RowOrder order, uint32_t head_dim) {
 uint64_t tile_bytes(QuantFormat format, uint32_t n_cols) {
   const uint64_t scales = uint64_t{2} * kTileRows * (has_minimum(format) ? 2 : 1);
   return (n_cols / kGroup * (quant_bytes(format) + scales) + 63) / 64 * 64;
-}
-
-void AlignedBytes::Free::operator()(uint8_t* p) const {
-  std::free(p);
-}
-
-AlignedBytes::AlignedBytes(size_t size) : size_(size) {
-  if (size == 0) return;
-  constexpr size_t kAlignment = 64;
-  data_.reset(static_cast<uint8_t*>(
-      std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment)));
-  if (data_ == nullptr) throw std::bad_alloc();
 }
 
 namespace {

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/thread_pool.h"
 #include "exec/cpu/kernels.h"
@@ -43,23 +41,6 @@ enum class RowOrder { kAsStored, kPairsToHalves };
 
 // Where row `row` of a reordered tensor is stored.
 uint32_t stored_row(uint32_t row, RowOrder order, uint32_t head_dim);
-
-// An owned, 64-byte aligned piece of memory.
-class AlignedBytes {
- public:
-  AlignedBytes() = default;
-  explicit AlignedBytes(size_t size);
-  uint8_t* data() { return data_.get(); }
-  const uint8_t* data() const { return data_.get(); }
-  size_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(uint8_t* p) const;
-  };
-  std::unique_ptr<uint8_t, Free> data_;
-  size_t size_ = 0;
-};
 
 // Writes `tensor` [n_rows, n_cols] as tiles to `out` (tile_bytes() for each 16 rows). Rows that fill up
 // the last tile are zero. With kPairsToHalves rows are reordered within heads of head_dim rows.

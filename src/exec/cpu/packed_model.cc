@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/check.h"
 #include "format/dequantize.h"
 
@@ -53,6 +56,7 @@ class Packer {
       to.bv = vector(from.bv);
       to.q_norm = vector(from.q_norm);
       to.k_norm = vector(from.k_norm);
+      to.key_sizes = key_sizes(from, order);
       to.wo = matrix(from.wo);
       to.mlp_norm = vector(from.mlp_norm);
       to.w_gate = matrix(from.w_gate);
@@ -81,8 +85,7 @@ class Packer {
       return nullptr;
     }
     return vector(tensor.n_elements(), [&](std::span<float> out) {
-      std::vector<float> values(out.size());
-      dequantize(tensor.dtype, tensor.data, values);
+      const std::vector<float> values = floats(tensor);
       for (uint32_t i = 0; i < out.size(); ++i) out[i] = values[stored_row(i, order, config_.head_dim)];
     });
   }
@@ -102,6 +105,51 @@ class Packer {
   void add_to_hash(uint64_t a, uint64_t b) {
     const uint64_t numbers[] = {hash_, a, b};
     hash_ = XXH3_64bits(numbers, sizeof numbers);
+  }
+
+  const float* key_sizes(const LayerWeights& layer, RowOrder order) {
+    return vector(config_.kv_dim(), [&](std::span<float> out) { fill_key_sizes(layer, order, out); });
+  }
+
+  // The root mean square that a key's dimension has over inputs that are white after their norm. Some
+  // dimensions are a hundred times larger than others (above all where k has a bias) and would take all
+  // of the cache's 8 bits. The two dimensions that RoPE turns into one another share their size.
+  void fill_key_sizes(const LayerWeights& layer, RowOrder order, std::span<float> out) const {
+    const std::vector<float> attn_norm = floats(layer.attn_norm);
+    const std::vector<float> bias = floats(layer.bk);
+    const std::vector<float> k_norm = floats(layer.k_norm);
+    const uint32_t head_dim = config_.head_dim;
+    std::vector<double> squares(head_dim);
+    std::vector<float> row(config_.d_model);
+    for (uint32_t head = 0; head < config_.n_kv_heads; ++head) {
+      double mean = 0;
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        const uint32_t stored = stored_row(head * head_dim + d, order, head_dim);
+        dequantize(layer.wk.dtype, layer.wk.row(stored), row);
+        squares[d] = bias.empty() ? 0 : static_cast<double>(bias[stored]) * bias[stored];
+        for (uint32_t col = 0; col < config_.d_model; ++col) {
+          const double x = static_cast<double>(row[col]) * attn_norm[col];
+          squares[d] += x * x;
+        }
+        mean += squares[d] / head_dim;
+      }
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        squares[d] = mean > 0 ? squares[d] / mean : 1;
+        if (!k_norm.empty()) squares[d] *= static_cast<double>(k_norm[d]) * k_norm[d];
+      }
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        constexpr double kLeast = 1e-6;  // never zero
+        const double pair = (squares[d] + squares[(d + head_dim / 2) % head_dim]) / 2;
+        out[head * head_dim + d] = static_cast<float>(std::sqrt(std::max(pair, kLeast)));
+      }
+    }
+  }
+
+  static std::vector<float> floats(const TensorView& tensor) {
+    if (tensor.data.empty()) return {};
+    std::vector<float> values(tensor.n_elements());
+    dequantize(tensor.dtype, tensor.data, values);
+    return values;
   }
 
   const Model& model_;

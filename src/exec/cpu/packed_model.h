@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "exec/cpu/aligned_bytes.h"
 #include "exec/cpu/packed_matrix.h"
 #include "model/model.h"
 
@@ -20,6 +21,7 @@ struct PackedLayer {
   const float* bv = nullptr;         // [kv_dim]
   const float* q_norm = nullptr;     // [head_dim]; null where there is none
   const float* k_norm = nullptr;     // [head_dim]
+  const float* key_sizes = nullptr;  // [kv_dim] what is to be expected of keys: the cache holds key / size
   QuantMatrix wo{};                  // [d_model, q_dim]
   const float* mlp_norm = nullptr;   // [d_model]
   QuantMatrix w_gate{}, w_up{};      // [d_ff, d_model]

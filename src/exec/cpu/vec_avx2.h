@@ -13,9 +13,12 @@ struct U8 {
   __m256i lo, hi;
 };
 
+constexpr int kDotsInFlight = 6;  // independent products that hide the latency
 constexpr int kTokensAtOnce = 4;  // of a product: as many as the registers hold
+constexpr int kRowsAtOnce = 4;  // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
+#define QWICK_MEMBER inline __attribute__((always_inline))
 
 QWICK_INLINE F32 f32_set1(float x) {
   return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
@@ -96,6 +99,16 @@ QWICK_INLINE F32 f32_keep_first(F32 x, int n, float other) {
 QWICK_INLINE I32 i32_set1(int32_t x) {
   return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
 }
+QWICK_INLINE I32 i32_add(I32 a, I32 b) {
+  return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+QWICK_INLINE I32 i32_sub(I32 a, I32 b) {
+  return {_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)};
+}
+template <int kBy>
+QWICK_INLINE I32 i32_shift_left(I32 x) {
+  return {_mm256_slli_epi32(x.lo, kBy), _mm256_slli_epi32(x.hi, kBy)};
+}
 QWICK_INLINE I32 i32_from_f32(F32 x) {
   return {_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi)};
 }
@@ -110,9 +123,6 @@ QWICK_INLINE __m128i halves_to_16(__m256i x) {  // 8 x i32 to 8 x i16, in order
 }
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(halves_to_16(x.lo), halves_to_16(x.hi)));
-}
-QWICK_INLINE void u8_store16(uint8_t* p, I32 x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves_to_16(x.lo), halves_to_16(x.hi)));
 }
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
   return {_mm256_load_si256(reinterpret_cast<const __m256i*>(p)),
@@ -143,88 +153,131 @@ QWICK_INLINE __m256i broadcast4(const void* x) {
   return _mm256_set1_epi32(four);
 }
 
+// The compiler knows nothing of the value after this.
+QWICK_INLINE void hide(U8& x) {
+  __asm__ volatile("" : "+x"(x.lo), "+x"(x.hi));
+}
+QWICK_INLINE void hide(I32& x) {
+  __asm__ volatile("" : "+x"(x.lo), "+x"(x.hi));
+}
+
+constexpr int zero_bits(int bits) {  // log2 of the zero point
+  return bits - 1;
+}
+
 #ifdef QWICK_VNNI
 QWICK_INLINE __m256i half_dot4(__m256i acc, __m256i u, __m256i s) {
   return _mm256_dpbusd_avx_epi32(acc, u, s);
 }
-
-template <int kBits>
-QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero_sum) {
-  I32 acc = i32_set1(minus_zero_sum);
-  for (int q = 0; q < 8; ++q) {
-    const __m256i four = broadcast4(x + 4 * q);
-    acc = {half_dot4(acc.lo, w[q].lo, four), half_dot4(acc.hi, w[q].hi, four)};
-  }
-  return acc;
+QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
+  return {half_dot4(acc.lo, w.lo, x.lo), half_dot4(acc.hi, w.hi, x.hi)};
 }
-QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
-  I32 acc = i32_set1(0);
-  for (int q = 0; q < 8; ++q) {
-    const __m256i four = broadcast4(p + 4 * q);
-    const U8 signed_bytes = u8_load(v + 64 * q);
-    acc = {half_dot4(acc.lo, four, signed_bytes.lo), half_dot4(acc.hi, four, signed_bytes.hi)};
+
+// The dot products of a group, quad by quad: add() all eight, then total().
+template <int kBits>
+struct Dot {
+  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point, 0: without
+  I32 acc = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+
+  QWICK_MEMBER void add(int, U8 w, const int8_t* x) {
+    const __m256i four = broadcast4(x);
+    acc = {half_dot4(acc.lo, w.lo, four), half_dot4(acc.hi, w.hi, four)};
   }
-  return acc;
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+// The dot products of unsigned bytes with a row of 16-bit numbers, which wide_store() has split into
+// high and low bytes: 8 bytes for each quad.
+struct WideDot {
+  I32 high = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  I32 low = high;
+
+  QWICK_MEMBER void add(U8 w, const uint8_t* x) {
+    const __m256i h = broadcast4(x);
+    const __m256i l = broadcast4(x + 4);
+    high = {half_dot4(high.lo, w.lo, h), half_dot4(high.hi, w.hi, h)};
+    low = {half_dot4(low.lo, w.lo, l), half_dot4(low.hi, w.hi, l)};
+  }
+  QWICK_MEMBER I32 total() const { return i32_add(i32_shift_left<8>(high), low); }
+};
+
+QWICK_INLINE void wide_store(uint8_t* p, I32 x) {
+  const I32 high = {_mm256_srai_epi32(_mm256_add_epi32(x.lo, _mm256_set1_epi32(128)), 8),
+                    _mm256_srai_epi32(_mm256_add_epi32(x.hi, _mm256_set1_epi32(128)), 8)};
+  const I32 low = i32_sub(x, i32_shift_left<8>(high));
+  const __m128i h = _mm_packs_epi16(halves_to_16(high.lo), halves_to_16(high.hi));
+  const __m128i l = _mm_packs_epi16(halves_to_16(low.lo), halves_to_16(low.hi));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_unpacklo_epi32(h, l));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 16), _mm_unpackhi_epi32(h, l));
 }
 #else
-// Without VNNI: products of bytes are summed in pairs to 16 bits, which saturate. Numbers of b bits
-// leave room for adding 2^(8-b)/2 such sums before they widen to 32 bits.
-template <int kBits>
-QWICK_INLINE __m256i half_group_dot(const __m256i* w, const __m256i* x, __m256i acc) {
-  constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
-  const __m256i ones = _mm256_set1_epi16(1);
-  for (int q = 0; q < 8; q += kAtOnce) {
-    __m256i sum = _mm256_maddubs_epi16(w[q], x[q]);
-    for (int i = 1; i < kAtOnce; ++i) sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(w[q + i], x[q + i]));
-    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(sum, ones));
-  }
-  return acc;
-}
-// Eight bits: as signed numbers, their sign moved over to x; the zero point is then gone already.
-QWICK_INLINE __m256i half_dot_eight_bits(__m256i acc, __m256i w, __m256i x) {
-  const __m256i w_signed = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
-  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w_signed), _mm256_sign_epi8(x, w_signed));
+QWICK_INLINE __m256i half_madd(__m256i acc, __m256i pairs) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
+QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
+  return {half_madd(acc.lo, _mm256_maddubs_epi16(w.lo, x.lo)),
+          half_madd(acc.hi, _mm256_maddubs_epi16(w.hi, x.hi))};
+}
 
+// The dot products of a group, quad by quad: add() all eight, then total(). Without VNNI, products of
+// bytes are summed in pairs to 16 bits, which saturate. Numbers of b bits leave room for adding
+// 2^(8-b)/2 such sums before they widen to 32 bits.
 template <int kBits>
-QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero_sum) {
-  if constexpr (kBits == 8) {
-    I32 acc = i32_set1(0);
-    for (int q = 0; q < 8; ++q) {
-      const __m256i four = broadcast4(x + 4 * q);
-      acc = {half_dot_eight_bits(acc.lo, w[q].lo, four), half_dot_eight_bits(acc.hi, w[q].hi, four)};
-    }
-    return acc;
-  } else {
-    __m256i lo[8];
-    __m256i hi[8];
-    __m256i four[8];
-    for (int q = 0; q < 8; ++q) {
-      lo[q] = w[q].lo;
-      hi[q] = w[q].hi;
-      four[q] = broadcast4(x + 4 * q);
-    }
-    const __m256i start = _mm256_set1_epi32(minus_zero_sum);
-    return {half_group_dot<kBits>(lo, four, start), half_group_dot<kBits>(hi, four, start)};
+struct Dot {
+  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point, 0: without
+  static constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+  I32 wide = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  U8 pairs = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+
+  QWICK_MEMBER void add(int quad, U8 w, const int8_t* x) {
+    const __m256i four = broadcast4(x);
+    pairs = {_mm256_add_epi16(pairs.lo, _mm256_maddubs_epi16(w.lo, four)),
+             _mm256_add_epi16(pairs.hi, _mm256_maddubs_epi16(w.hi, four))};
+    if (quad % kAtOnce != kAtOnce - 1) return;
+    wide = {half_madd(wide.lo, pairs.lo), half_madd(wide.hi, pairs.hi)};
+    pairs = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   }
-}
-// p up to 255 and v down to -128 would saturate as they are; even and odd bytes apart they don't.
-QWICK_INLINE __m256i half_dot_signed(__m256i acc, __m256i p, __m256i v) {
-  const __m256i low = _mm256_set1_epi16(0xFF);
-  const __m256i even =
-      _mm256_madd_epi16(_mm256_and_si256(p, low), _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8));
-  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(p, 8), _mm256_srai_epi16(v, 8));
-  return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
-}
-QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
-  I32 acc = i32_set1(0);
-  for (int q = 0; q < 8; ++q) {
-    const __m256i four = broadcast4(p + 4 * q);
-    const U8 signed_bytes = u8_load(v + 64 * q);
-    acc = {half_dot_signed(acc.lo, four, signed_bytes.lo), half_dot_signed(acc.hi, four, signed_bytes.hi)};
+  QWICK_MEMBER I32 total() const { return wide; }
+};
+
+// Eight bits: as signed numbers, their sign moved over to x; the zero point is then gone already.
+template <>
+struct Dot<8> {
+  static constexpr int kZeroBits = 0;
+  I32 wide = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+
+  QWICK_MEMBER static __m256i half(__m256i acc, __m256i w, __m256i x) {
+    const __m256i w_signed = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
+    return half_madd(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(w_signed), _mm256_sign_epi8(x, w_signed)));
   }
-  return acc;
+  QWICK_MEMBER void add(int, U8 w, const int8_t* x) {
+    const __m256i four = broadcast4(x);
+    wide = {half(wide.lo, w.lo, four), half(wide.hi, w.hi, four)};
+  }
+  QWICK_MEMBER I32 total() const { return wide; }
+};
+
+// The dot products of unsigned bytes with a row of 16-bit numbers, which wide_store() has put in the
+// order 0, 2, 1, 3 of each quad: 8 bytes for each quad.
+struct WideDot {
+  I32 acc = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+
+  QWICK_MEMBER static __m256i half(__m256i acc, __m256i w, __m256i x_even, __m256i x_odd) {
+    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_and_si256(w, _mm256_set1_epi16(0xFF)), x_even));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_srli_epi16(w, 8), x_odd));
+  }
+  QWICK_MEMBER void add(U8 w, const uint8_t* x) {
+    const __m256i even = broadcast4(x);
+    const __m256i odd = broadcast4(x + 4);
+    acc = {half(acc.lo, w.lo, even, odd), half(acc.hi, w.hi, even, odd)};
+  }
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+QWICK_INLINE void wide_store(uint8_t* p, I32 x) {
+  constexpr int kEvenFirst = 0xD8;
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), halves_to_16(_mm256_shuffle_epi32(x.lo, kEvenFirst)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 16), halves_to_16(_mm256_shuffle_epi32(x.hi, kEvenFirst)));
 }
 #endif
 // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

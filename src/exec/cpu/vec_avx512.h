@@ -7,9 +7,12 @@ using F32 = __m512;  // 16 lanes
 using I32 = __m512i;
 using U8 = __m512i;  // 64 bytes: 4 for each lane
 
-constexpr int kTokensAtOnce = 8;  // of a product: as many as the registers hold
+constexpr int kDotsInFlight = 12;  // independent products that hide the latency
+constexpr int kTokensAtOnce = 8;   // of a product: as many as the registers hold
+constexpr int kRowsAtOnce = 4;  // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
+#define QWICK_MEMBER inline __attribute__((always_inline))
 
 QWICK_INLINE F32 f32_zero() {
   return _mm512_setzero_ps();
@@ -77,6 +80,13 @@ QWICK_INLINE F32 f32_keep_first(F32 x, int n, float other) {
 QWICK_INLINE I32 i32_set1(int32_t x) {
   return _mm512_set1_epi32(x);
 }
+QWICK_INLINE I32 i32_sub(I32 a, I32 b) {
+  return _mm512_sub_epi32(a, b);
+}
+template <int kBy>
+QWICK_INLINE I32 i32_shift_left(I32 x) {
+  return _mm512_slli_epi32(x, kBy);
+}
 QWICK_INLINE I32 i32_from_f32(F32 x) {
   return _mm512_cvtps_epi32(x);
 }  // to nearest even
@@ -85,9 +95,6 @@ QWICK_INLINE int32_t i32_reduce_add(I32 x) {
 }
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(x));
-}
-QWICK_INLINE void u8_store16(uint8_t* p, I32 x) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtusepi32_epi8(x));
 }
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
   return _mm512_load_si512(p);
@@ -117,47 +124,99 @@ QWICK_INLINE I32 broadcast4(const void* x) {
   return _mm512_set1_epi32(four);
 }
 
+// The compiler knows nothing of the value after this.
+QWICK_INLINE void hide(__m512i& x) {
+  __asm__ volatile("" : "+v"(x));
+}
+
+constexpr int zero_bits(int bits) {  // log2 of the zero point
+  return bits - 1;
+}
+
 #ifdef QWICK_VNNI
-// acc + the dot products of the four bytes per lane, of u unsigned, of s signed.
-QWICK_INLINE I32 dot4(I32 acc, I32 u, I32 s) {
-  return _mm512_dpbusd_epi32(acc, u, s);
+QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
+  return _mm512_dpbusd_epi32(acc, w, x);
+}
+
+// The dot products of a group, quad by quad: add() all eight, then total().
+template <int kBits>
+struct Dot {
+  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point
+  I32 acc = _mm512_setzero_si512();
+
+  QWICK_MEMBER void add(int, U8 w, const int8_t* x) { acc = _mm512_dpbusd_epi32(acc, w, broadcast4(x)); }
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+// The dot products of unsigned bytes with a row of 16-bit numbers, which wide_store() has split into
+// high and low bytes: 8 bytes for each quad.
+struct WideDot {
+  I32 high = _mm512_setzero_si512();
+  I32 low = _mm512_setzero_si512();
+
+  QWICK_MEMBER void add(U8 w, const uint8_t* x) {
+    high = _mm512_dpbusd_epi32(high, w, broadcast4(x));
+    low = _mm512_dpbusd_epi32(low, w, broadcast4(x + 4));
+  }
+  QWICK_MEMBER I32 total() const { return _mm512_add_epi32(_mm512_slli_epi32(high, 8), low); }
+};
+
+QWICK_INLINE void wide_store(uint8_t* p, I32 x) {
+  const I32 high = _mm512_srai_epi32(_mm512_add_epi32(x, _mm512_set1_epi32(128)), 8);
+  const I32 low = _mm512_sub_epi32(x, _mm512_slli_epi32(high, 8));
+  const __m128i h = _mm512_cvtepi32_epi8(high);
+  const __m128i l = _mm512_cvtepi32_epi8(low);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_unpacklo_epi32(h, l));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p + 16), _mm_unpackhi_epi32(h, l));
 }
 #else
-// Even and odd bytes apart, so that no sum of two products saturates.
-QWICK_INLINE I32 dot4(I32 acc, I32 u, I32 s) {
-  const I32 low = _mm512_set1_epi16(0xFF);
-  const I32 even = _mm512_madd_epi16(_mm512_and_si512(u, low), _mm512_srai_epi16(_mm512_slli_epi16(s, 8), 8));
-  const I32 odd = _mm512_madd_epi16(_mm512_srli_epi16(u, 8), _mm512_srai_epi16(s, 8));
-  return _mm512_add_epi32(acc, _mm512_add_epi32(even, odd));
+QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
 }
-#endif
 
-// Sum over the 32 columns of a group of w * x, plus minus_zero_sum.
+// The dot products of a group, quad by quad: add() all eight, then total(). Without VNNI, products of
+// bytes are summed in pairs to 16 bits, which saturate. Numbers of b bits leave room for adding
+// 2^(8-b)/2 such sums before they widen to 32 bits; eight bits are widened first.
 template <int kBits>
-QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero_sum) {
-#ifndef QWICK_VNNI
-  // Numbers of b < 8 bits leave room for adding pair sums before they widen to 32 bits.
-  if constexpr (kBits < 8) {
-    constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
-    I32 wide = i32_set1(minus_zero_sum);
-    for (int q = 0; q < 8; q += kAtOnce) {
-      I32 sum = _mm512_maddubs_epi16(w[q], broadcast4(x + 4 * q));
-      for (int i = 1; i < kAtOnce; ++i) {
-        sum = _mm512_add_epi16(sum, _mm512_maddubs_epi16(w[q + i], broadcast4(x + 4 * (q + i))));
-      }
-      wide = _mm512_add_epi32(wide, _mm512_madd_epi16(sum, _mm512_set1_epi16(1)));
+struct Dot {
+  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point
+  static constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+  I32 wide = _mm512_setzero_si512();
+  I32 pairs = _mm512_setzero_si512();
+
+  QWICK_MEMBER void add(int quad, U8 w, const int8_t* x) {
+    const I32 four = broadcast4(x);
+    if constexpr (kBits == 8) {
+      const I32 even = _mm512_srai_epi16(_mm512_slli_epi16(four, 8), 8);
+      const I32 odd = _mm512_srai_epi16(four, 8);
+      const I32 low = _mm512_madd_epi16(_mm512_and_si512(w, _mm512_set1_epi16(0xFF)), even);
+      wide = _mm512_add_epi32(wide, _mm512_add_epi32(low, _mm512_madd_epi16(_mm512_srli_epi16(w, 8), odd)));
+      return;
     }
-    return wide;
+    pairs = _mm512_add_epi16(pairs, _mm512_maddubs_epi16(w, four));
+    if (quad % kAtOnce != kAtOnce - 1) return;
+    wide = _mm512_add_epi32(wide, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+    pairs = _mm512_setzero_si512();
   }
+  QWICK_MEMBER I32 total() const { return wide; }
+};
+
+// The dot products of unsigned bytes with a row of 16-bit numbers, which wide_store() has put in the
+// order 0, 2, 1, 3 of each quad: 8 bytes for each quad.
+struct WideDot {
+  I32 acc = _mm512_setzero_si512();
+
+  QWICK_MEMBER void add(U8 w, const uint8_t* x) {
+    const I32 even = _mm512_and_si512(w, _mm512_set1_epi16(0xFF));
+    acc = _mm512_add_epi32(acc, _mm512_madd_epi16(even, broadcast4(x)));
+    acc = _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_srli_epi16(w, 8), broadcast4(x + 4)));
+  }
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+QWICK_INLINE void wide_store(uint8_t* p, I32 x) {
+  const __m512i even_first = _mm512_shuffle_epi32(x, _MM_PERM_DBCA);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(even_first));
+}
 #endif
-  I32 acc = i32_set1(minus_zero_sum);
-  for (int q = 0; q < 8; ++q) acc = dot4(acc, w[q], broadcast4(x + 4 * q));
-  return acc;
-}
-// Sum over 32 columns of p * v, p unsigned (shared by all lanes), v signed.
-QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
-  I32 acc = i32_set1(0);
-  for (int q = 0; q < 8; ++q) acc = dot4(acc, broadcast4(p + 4 * q), u8_load(v + 64 * q));
-  return acc;
-}
 // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)

@@ -13,9 +13,12 @@ struct U8 {
   uint8_t v[64];
 };
 
+constexpr int kDotsInFlight = 1;
 constexpr int kTokensAtOnce = 1;  // of a product: nothing to gain from more
+constexpr int kRowsAtOnce = 1;  // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
+#define QWICK_MEMBER inline __attribute__((always_inline))
 #define QWICK_LANES for (int i = 0; i < 16; ++i)
 
 QWICK_INLINE F32 f32_set1(float x) {
@@ -117,6 +120,15 @@ QWICK_INLINE I32 i32_set1(int32_t x) {
   QWICK_LANES r.v[i] = x;
   return r;
 }
+QWICK_INLINE I32 i32_sub(I32 a, I32 b) {
+  QWICK_LANES a.v[i] -= b.v[i];
+  return a;
+}
+template <int kBy>
+QWICK_INLINE I32 i32_shift_left(I32 x) {
+  QWICK_LANES x.v[i] = static_cast<int32_t>(static_cast<uint32_t>(x.v[i]) << kBy);
+  return x;
+}
 QWICK_INLINE I32 i32_from_f32(F32 x) {
   I32 r;
   QWICK_LANES r.v[i] = static_cast<int32_t>(__builtin_rintf(x.v[i]));
@@ -129,9 +141,6 @@ QWICK_INLINE int32_t i32_reduce_add(I32 x) {
 }
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   QWICK_LANES p[i] = static_cast<int8_t>(x.v[i]);
-}
-QWICK_INLINE void u8_store16(uint8_t* p, I32 x) {
-  QWICK_LANES p[i] = static_cast<uint8_t>(x.v[i]);
 }
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
   U8 r;
@@ -161,22 +170,46 @@ QWICK_INLINE U8 u8_shift_right(U8 x) {
   for (uint8_t& byte : x.v) byte = static_cast<uint8_t>(byte >> kBy);
   return x;
 }
-
-template <int kBits>
-QWICK_INLINE I32 group_dot(const U8 (&w)[8], const int8_t* x, int32_t minus_zero_sum) {
-  I32 acc = i32_set1(minus_zero_sum);
-  for (int q = 0; q < 8; ++q) {
-    for (int i = 0; i < 64; ++i) acc.v[i / 4] += int32_t{w[q].v[i]} * x[4 * q + i % 4];
-  }
+// The compiler knows nothing of the value after this.
+template <typename Vector>
+QWICK_INLINE void hide(Vector& x) {
+  __asm__ volatile("" : "+m"(x));
+}
+// One product of bytes as fast as it goes, for measuring the machine.
+QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
+  for (int i = 0; i < 64; ++i) acc.v[i / 4] += int32_t{w.v[i]} * static_cast<int8_t>(x.v[i]);
   return acc;
 }
-// Sum over 32 columns of p * v, p unsigned (shared by all lanes), v signed.
-QWICK_INLINE I32 group_dot_signed(const uint8_t* v, const uint8_t* p) {
-  I32 acc = i32_set1(0);
-  for (int q = 0; q < 8; ++q) {
-    for (int i = 0; i < 64; ++i)
-      acc.v[i / 4] += int32_t{p[4 * q + i % 4]} * static_cast<int8_t>(v[64 * q + i]);
+
+// The dot products of a group, quad by quad: add() all eight, then total().
+template <int kBits>
+struct Dot {
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point: total() is with it
+  I32 acc = {};
+
+  QWICK_MEMBER void add(int, const U8& w, const int8_t* x) {
+    for (int i = 0; i < 64; ++i) acc.v[i / 4] += int32_t{w.v[i]} * x[i % 4];
   }
-  return acc;
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+// The dot products of unsigned bytes with a row of 16-bit numbers, as wide_store() writes them: 8 bytes
+// for each quad.
+struct WideDot {
+  I32 acc = {};
+
+  QWICK_MEMBER void add(const U8& w, const uint8_t* x) {
+    int16_t four[4];
+    __builtin_memcpy(four, x, sizeof four);
+    for (int i = 0; i < 64; ++i) acc.v[i / 4] += int32_t{w.v[i]} * four[i % 4];
+  }
+  QWICK_MEMBER I32 total() const { return acc; }
+};
+
+QWICK_INLINE void wide_store(uint8_t* p, I32 x) {
+  QWICK_LANES {
+    const auto narrow = static_cast<int16_t>(x.v[i]);
+    __builtin_memcpy(p + 2 * i, &narrow, sizeof narrow);
+  }
 }
 // NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
