@@ -18,7 +18,7 @@ void check(std::string_view bytes) {
   try {
     const qwick::PackedHeader header = qwick::read_packed_header(
         qwick::MappedFile::from_memory("fuzz.qwick", std::as_bytes(std::span(bytes))));
-    QWICK_CHECK(header.version == qwick::kPackedVersion && header.format < kNumQuantFormats);
+    QWICK_CHECK(header.version == qwick::kPackedVersion && header.format < qwick::kNumQuantFormats);
     QWICK_CHECK(header.n_bytes + qwick::kPackedHeaderBytes == bytes.size());
   } catch (const qwick::Error& error) {
     QWICK_CHECK(std::string_view(error.what()).find('\n') == std::string_view::npos);
