@@ -109,8 +109,14 @@ def write_safetensors():
     (out / "index.json").write_text(json.dumps(index))
 
 
+def write_packed():
+    """A header of exec/cpu/packed_file.h (the fuzzer puts its checksum right) and 4 bytes of payload."""
+    header = struct.pack("<8sIIQQQQQ", b"qwickpk\n", 1, 0, 1, 2, 4, 3, 0)
+    (CORPUS / "packed" / "header").write_bytes(header + b"abcd")
+
+
 def main():
-    for folder in ("gguf", "safetensors", "config"):
+    for folder in ("gguf", "safetensors", "config", "packed"):
         (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     write_gguf("qwen3.gguf", "qwen3")
     write_gguf("qwen2.gguf", "qwen2", rope__scaling__type="yarn", rope__scaling__factor=4.0)
@@ -118,6 +124,7 @@ def main():
     write_gguf("llama_q5_1.gguf", "llama", gguf.GGMLQuantizationType.Q5_1)
     write_configs()
     write_safetensors()
+    write_packed()
     for path in sorted(CORPUS.rglob("*")):
         if path.is_file():
             print(path.relative_to(CORPUS), path.stat().st_size)

@@ -125,6 +125,49 @@ TEST_F(FileTest, SetsStayInside) {
   EXPECT_EQ(set.list(), std::vector<std::string>{"a"});
 }
 
+TEST_F(FileTest, NewFilesAppearWhole) {
+  const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };
+  const auto path = directory_ / "a";
+  write("a", "old");
+  {
+    NewFile file(path);
+    file.write(bytes("ne"));
+    EXPECT_EQ(MappedFile::open(path).text(), "old");
+    NewFile other(path);  // two at once: each is whole, the later one stays
+    file.write(bytes("w"));
+    file.commit();
+    EXPECT_EQ(MappedFile::open(path).text(), "new");
+  }
+  EXPECT_EQ(FileSet::directory(directory_).list(), std::vector<std::string>{"a"});
+  EXPECT_THROW(NewFile(directory_ / "missing" / "a"), Error);
+}
+
+TEST_F(FileTest, LeftoversGoAfterADay) {
+  const auto age = [&](const char* name, int hours) {
+    write(name, "x");
+    std::filesystem::last_write_time(
+        directory_ / name, std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  };
+  age("a.0123.qwick-new", 25);
+  age("b.4567.qwick-new", 23);
+  age("c.qwick", 100);
+  NewFile(directory_ / "d").commit();
+  EXPECT_EQ(FileSet::directory(directory_).list(),
+            (std::vector<std::string>{"b.4567.qwick-new", "c.qwick", "d"}));
+}
+
+TEST_F(FileTest, DroppedPagesAreReadAgain) {
+  write("a", std::string(10000, 'x'));
+  const MappedFile file = MappedFile::open(directory_ / "a");
+  EXPECT_GT(file.modified_ns(), 0);
+  file.drop_pages();
+  EXPECT_EQ(file.text(), std::string(10000, 'x'));
+  static constexpr std::string_view kText = "in memory";
+  const MappedFile memory = MappedFile::from_memory("m", std::as_bytes(std::span(kText)));
+  memory.drop_pages();
+  EXPECT_EQ(memory.text(), kText);
+}
+
 TEST(FileSet, Embedded) {
   static constexpr std::string_view kText = "{}";
   const FileSet set = FileSet::embedded("demo", {{"config.json", std::as_bytes(std::span(kText))}});

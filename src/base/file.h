@@ -1,8 +1,9 @@
 // Files of a model, wherever they are: a directory, or tables compiled into the program.
-// MappedFile owns one read-only mapping; FileSet finds files by name.
+// MappedFile owns one read-only mapping; FileSet finds files by name; NewFile replaces a file whole.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -29,13 +30,18 @@ class MappedFile {
   const std::string& name() const { return name_; }  // for messages
   std::span<const std::byte> bytes() const { return bytes_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  bool is_mapped() const { return mapped_; }
+  int64_t modified_ns() const { return modified_ns_; }  // when it was last written; 0 for bytes in memory
+  // Takes what was read out of this process's memory; touched again, it is read again.
+  void drop_pages() const noexcept;
 
  private:
-  MappedFile(std::string name, std::span<const std::byte> bytes, bool mapped);
+  MappedFile(std::string name, std::span<const std::byte> bytes, bool mapped, int64_t modified_ns = 0);
 
   std::string name_;
   std::span<const std::byte> bytes_;
   bool mapped_;
+  int64_t modified_ns_;
 };
 
 // The files that make up a model, by name. Names are plain file names: one with a path separator
@@ -60,6 +66,27 @@ class FileSet {
   std::string name_;
   std::filesystem::path directory_;  // empty: embedded
   std::map<std::string, std::span<const std::byte>, std::less<>> files_;
+};
+
+// A file that appears under its name complete or not at all: written beside it under a name of its
+// own, which goes away again unless commit() is reached. What a killed process leaves there is
+// removed a day later, by the next NewFile in that directory. Throws Error kIo.
+class NewFile {
+ public:
+  explicit NewFile(std::filesystem::path path);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  void write(std::span<const std::byte> bytes);
+  void commit();  // on the disk, and under its name
+
+ private:
+  [[noreturn]] void fail_with_errno() const;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int fd_ = -1;
 };
 
 }  // namespace qwick

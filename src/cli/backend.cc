@@ -1,16 +1,23 @@
 #include "cli/backend.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "cli/input.h"
 #include "exec/cpu/cpu_executor.h"
 #include "exec/cpu/isa.h"
+#include "exec/cpu/packed_file.h"
 #include "exec/reference_executor.h"
 #include "format/dequantize.h"
+#include "model/source.h"
 
 namespace qwick::cli {
 namespace {
@@ -38,18 +45,10 @@ uint64_t free_memory_bytes() {
   return free_bytes;
 }
 
-QuantFormat wanted_format(const Options& options) {
-  if (options.dtype == "q4") return kQ4;
-  if (options.dtype == "q5") return kQ5;
-  if (options.dtype == "q6") return kQ6;
-  if (options.dtype == "q8") return kQ8;
-  fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
-}
-
 // Where keys have biases (Qwen2), these are so much larger than the rest that 8 bits lose too much of it;
 // docs/quality.md has the figures.
-bool wants_wide_keys(const LoadedModel& loaded, const Options& options) {
-  if (options.kv_type == "auto") return !loaded.model.weights().layers.front().bk.data.empty();
+bool wants_wide_keys(const ModelConfig& config, const Options& options) {
+  if (options.kv_type == "auto") return config.qkv_bias;
   if (options.kv_type == "q8") return false;
   if (options.kv_type == "k16") return true;
   fail(ErrorCode::kInvalidArgument, "--kv-type {}: there are auto, q8 and k16", options.kv_type);
@@ -62,9 +61,8 @@ uint64_t cache_block_bytes(const ModelConfig& config, bool is_f32, bool has_wide
   return uint64_t{2} * config.n_layers * config.kv_dim() * kCacheBlockTokens * sizeof(float);
 }
 
-ExecutorOptions executor_options(const LoadedModel& loaded, const Options& options,
+ExecutorOptions executor_options(const ModelConfig& config, const Options& options,
                                  uint32_t max_step_logits) {
-  const ModelConfig& config = loaded.model.config();
   if (options.ctx > config.max_positions) {
     fail(ErrorCode::kInvalidArgument, "--ctx {} is more than the model's context of {} tokens", options.ctx,
          config.max_positions);
@@ -72,7 +70,7 @@ ExecutorOptions executor_options(const LoadedModel& loaded, const Options& optio
   const uint64_t cache_bytes = options.kv_cache_mib > 0
                                    ? uint64_t{options.kv_cache_mib} << 20
                                    : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
-  const bool has_wide_keys = wants_wide_keys(loaded, options);
+  const bool has_wide_keys = wants_wide_keys(config, options);
   const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32", has_wide_keys);
   const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
   const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
@@ -92,44 +90,101 @@ ExecutorOptions executor_options(const LoadedModel& loaded, const Options& optio
   return made;
 }
 
+// Where packed weights are kept; nothing where there is no place for them.
+std::filesystem::path cache_directory() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (const auto own = variable("QWICK_CACHE"); !own.empty()) return own;
+  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "qwick" / "packed";
+  if (const auto home = variable("HOME"); !home.empty()) return home / ".cache" / "qwick" / "packed";
+  return {};
+}
+
+// One name for each model and --dtype, with plain characters alone and of bounded length.
+std::string cache_file_name(const ModelSource& source, const std::string& dtype) {
+  std::string name = source.name.substr(0, 64);
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  std::replace_if(
+      name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
+  return fmt::format("{}-{}-{:016x}.qwick", name, dtype, source.path_hash);
+}
+
+// Called while the tokenizer is read, which keeps one thread busy.
+PackedModel load_weights(const Model& model, const Options& options) {
+  const QuantFormat format = wanted_format(model, options);
+  const int n = n_threads(options);
+  const std::optional<ModelSource> source = source_of(model);
+  if (!options.packed.empty()) {
+    if (!source) fail(ErrorCode::kInvalidArgument, "--packed {}: the built-in demo has none", options.packed);
+    ThreadPool pool(std::max(1, n - 1));
+    return open_packed(options.packed, model, *source, format, pool);
+  }
+  if (const auto directory = cache_directory(); source && !directory.empty())
+    return load_or_pack(directory / cache_file_name(*source, options.dtype), model, *source, format, n);
+  ThreadPool pool(n);
+  return pack_model(model, format, pool);
+}
+
 }  // namespace
 
-Backend::Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits) {
-  const ModelConfig& config = loaded.model.config();
-  const ExecutorOptions made = executor_options(loaded, options, max_step_logits);
+QuantFormat wanted_format(const Model& model, const Options& options) {
+  constexpr std::pair<std::string_view, QuantFormat> kNames[] = {
+      {"q4", kQ4}, {"q5", kQ5}, {"q6", kQ6}, {"q8", kQ8}};
+  const auto* named = std::find_if(std::begin(kNames), std::end(kNames),
+                                   [&](const auto& entry) { return entry.first == options.dtype; });
+  if (named == std::end(kNames)) {
+    fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
+  }
+  if (const std::string reason = why_not_packable(model.config()); !reason.empty()) {
+    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", model.config().name, reason);
+  }
+  return named->second;
+}
+
+ReadyModel load_ready_model(const Options& options) {
+  if (options.dtype == "f32" && !options.packed.empty())
+    fail(ErrorCode::kInvalidArgument, "--packed {}: --dtype f32 uses no packed weights", options.packed);
+  PackedModel weights;
+  LoadedModel loaded = load_model(options.model, options.chat_template, [&](const Model& model) {
+    executor_options(model.config(), options, 1);  // what can't be is said before packing takes its time
+    if (options.dtype != "f32") weights = load_weights(model, options);
+  });
+  return {std::move(loaded), std::move(weights)};
+}
+
+Backend::Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits) {
+  const ModelConfig& config = ready.model.config();
+  const ExecutorOptions made = executor_options(config, options, max_step_logits);
   if (options.dtype == "f32") {
-    executor_ = std::make_unique<ReferenceExecutor>(loaded.model, made);
+    executor_ = std::make_unique<ReferenceExecutor>(ready.model, made);
     return;
   }
+  weights_ = &ready.weights;
   cache_bytes_per_token_ = cache_block_bytes(config, false, made.has_wide_keys) / kCacheBlockTokens;
-  const QuantFormat format = wanted_format(options);
-  if (const std::string reason = why_not_packable(config); !reason.empty()) {
-    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);
-  }
-  const Kernels& kernels = choose_kernels();
-  {
-    ThreadPool pool(made.n_threads);
-    weights_ = pack_model(loaded.model, format, pool);
-  }
-  const TensorView& factors = loaded.model.weights().rope_factors;
+  const TensorView& factors = ready.model.weights().rope_factors;
   std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());
   if (!rope_factors.empty()) dequantize(factors.dtype, factors.data, rope_factors);
-  executor_ = std::make_unique<CpuExecutor>(config, rope_factors, weights_, kernels, made);
+  executor_ = std::make_unique<CpuExecutor>(config, rope_factors, ready.weights, choose_kernels(), made);
 }
 
 StepWork Backend::work() const {
   StepWork work;
+  if (weights_ == nullptr) return work;
   const auto bytes = [](const QuantMatrix& w) {
     return uint64_t{w.n_rows} / kTileRows * tile_bytes(w.format, w.n_cols);
   };
-  for (const PackedLayer& layer : weights_.layers) {
+  for (const PackedLayer& layer : weights_->layers) {
     for (const QuantMatrix* w :
          {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
       work.weight_bytes += bytes(*w);
       work.macs_per_token += uint64_t{w->n_rows} * w->n_cols;
     }
   }
-  work.weight_bytes += bytes(weights_.lm_head);
+  work.weight_bytes += bytes(weights_->lm_head);
   work.cache_bytes_per_token = cache_bytes_per_token_;
   return work;
 }

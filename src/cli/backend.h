@@ -1,5 +1,5 @@
-// What computes, put together from a loaded model and the options: weights and the executor over
-// them. Used by serve, chat, generate and perplexity.
+// What computes, put together from a model and the options: weights and the executor over them. Used
+// by serve, chat, generate, perplexity and pack.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,16 @@
 
 namespace qwick::cli {
 
+// A model with the weights that the kernels want: from --packed, from the file that an earlier start
+// left in the cache directory, or packed now. None of that with --dtype f32.
+struct ReadyModel : LoadedModel {
+  PackedModel weights;
+};
+ReadyModel load_ready_model(const Options& options);
+
+// What --dtype means for this model. Throws Error where the kernels can't run it.
+QuantFormat wanted_format(const Model& model, const Options& options);
+
 // What a step costs at least, for comparing speeds with the machine's.
 struct StepWork {
   uint64_t weight_bytes = 0;           // read once by a step that gives logits
@@ -20,15 +30,15 @@ struct StepWork {
 
 class Backend {
  public:
-  // `loaded` outlives this object. max_step_logits: rows of logits that one step may give. Throws
+  // `ready` outlives this object. max_step_logits: rows of logits that one step may give. Throws
   // Error when the options ask for what the model or the machine can't do.
-  Backend(const LoadedModel& loaded, const Options& options, uint32_t max_step_logits);
+  Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits);
 
   Executor& executor() { return *executor_; }
   StepWork work() const;  // zero for --dtype f32
 
  private:
-  PackedModel weights_;  // with quantised weights only
+  const PackedModel* weights_ = nullptr;  // with quantised weights only
   uint64_t cache_bytes_per_token_ = 0;
   std::unique_ptr<Executor> executor_;
 };

@@ -82,7 +82,7 @@ void print(const Machine& machine) {
 // Runs requests on an engine and notes when each token came.
 class EngineBench {
  public:
-  EngineBench(const LoadedModel& loaded, const Options& options)
+  EngineBench(const ReadyModel& loaded, const Options& options)
       : engine_(loaded, options, kMaxBatch),
         vocab_size_(static_cast<uint32_t>(loaded.tokenizer.vocab_size())),
         n_rounds_(options.rounds) {}
@@ -230,7 +230,8 @@ class Report {
       const double share = rate * bytes / machine_.limits.read_bytes_per_s;
       if (depth == 0) step_seconds_ = 1 / rate;
       rows.push_back({{"depth", depth}, {"tokens_per_s", rate}, {"share_of_bandwidth", share}});
-      say("decode at depth {:<5}      {:8.1f} tok/s   {:3.0f} % of the read bandwidth", depth, rate, 100 * share);
+      say("decode at depth {:<5}      {:8.1f} tok/s   {:3.0f} % of the read bandwidth", depth, rate,
+          100 * share);
     }
     json_["decode"] = rows;
   }
@@ -268,8 +269,8 @@ class Report {
     json_["resident_mib"] = resident_mib();
     json_["weight_mib"] = static_cast<double>(work_.weight_bytes) / (1 << 20);
     say("loaded in                 {:8.0f} ms", 1e3 * load_seconds);
-    say("resident                  {:8.0f} MiB     weights {:.0f} MiB, cache {:.1f} KiB a token", resident_mib(),
-        static_cast<double>(work_.weight_bytes) / (1 << 20),
+    say("resident                  {:8.0f} MiB     weights {:.0f} MiB, cache {:.1f} KiB a token",
+        resident_mib(), static_cast<double>(work_.weight_bytes) / (1 << 20),
         static_cast<double>(work_.cache_bytes_per_token) / 1024);
   }
 
@@ -308,7 +309,7 @@ int bench_limits(const Options& options) {
 
 int bench_engine(const Options& options) {
   const Clock::time_point start = Clock::now();
-  const LoadedModel loaded = load_model(options.model);
+  const ReadyModel loaded = load_ready_model(options);
   EngineBench bench(loaded, options);
   const double load_seconds = seconds_since(start);
   const Machine machine = measure_machine(options);

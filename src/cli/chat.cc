@@ -79,7 +79,7 @@ class Terminal {
 
 class Conversation {
  public:
-  Conversation(const LoadedModel& loaded, const ChatTemplate& chat_template, const Options& options)
+  Conversation(const ReadyModel& loaded, const ChatTemplate& chat_template, const Options& options)
       : options_(options),
         engine_(loaded, options),
         service_(loaded.tokenizer, chat_template, loaded.model.generation_defaults(),
@@ -174,7 +174,7 @@ bool obey(const std::string& line, Conversation& conversation, Terminal& termina
 }  // namespace
 
 int chat(const Options& options) {
-  const LoadedModel loaded = load_model(options.model, options.chat_template);
+  const ReadyModel loaded = load_ready_model(options);
   if (!loaded.chat_template) {
     fail(ErrorCode::kInvalidArgument, "{}: the model has no chat template; choose one with --chat-template",
          options.model);

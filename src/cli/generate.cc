@@ -72,7 +72,7 @@ std::vector<int32_t> prompt_ids(const LoadedModel& loaded, const Options& option
 
 int generate(const Options& options) {
   check_sampling(options);
-  const LoadedModel loaded = load_model(options.model, options.chat_template);
+  const ReadyModel loaded = load_ready_model(options);
   LocalEngine engine(loaded, options);
 
   GenerationRequest request;

@@ -7,7 +7,7 @@
 
 namespace qwick::cli {
 
-LocalEngine::LocalEngine(const LoadedModel& loaded, const Options& options, uint32_t max_batch)
+LocalEngine::LocalEngine(const ReadyModel& loaded, const Options& options, uint32_t max_batch)
     : backend_(loaded, options, max_batch),
       engine_(std::make_unique<Engine>(backend_.executor(), sampleable_ids(loaded.tokenizer),
                                        EngineOptions{.max_running = max_batch}, [this] {

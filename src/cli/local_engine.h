@@ -23,7 +23,7 @@ struct Outcome {
 class LocalEngine {
  public:
   // max_batch: requests at work at once.
-  LocalEngine(const LoadedModel& loaded, const Options& options, uint32_t max_batch = 1);
+  LocalEngine(const ReadyModel& loaded, const Options& options, uint32_t max_batch = 1);
 
   // Calls on_token for every token of the answer as it comes; false from it cancels the request.
   // Throws Error when prompt and max_tokens don't fit the context.

@@ -30,7 +30,8 @@ void add_option(CLI::App& app, std::string_view name, Options& options) {
         }
       },
       spec.field);
-  if (flag.starts_with("--")) option->envname(environment_variable(flag));
+  if (const size_t at = flag.find("--"); at != std::string::npos)
+    option->envname(environment_variable(std::string_view(flag).substr(at)));
   option->required(is_required);
 }
 

@@ -19,6 +19,8 @@ struct Options {
   uint32_t kv_cache_mib = 0;
   std::string kv_type = "auto";
   uint32_t max_batch = 16;
+  std::string packed;
+  std::string out;
 
   std::string host = "127.0.0.1";
   uint16_t port = 8000;
@@ -62,7 +64,7 @@ using Field = std::variant<std::string Options::*, std::vector<std::string> Opti
                            int32_t Options::*, uint16_t Options::*, uint32_t Options::*, uint64_t Options::*>;
 
 struct OptionSpec {
-  std::string_view name;  // "--host", or "MODEL" for a positional argument
+  std::string_view name;  // "--host", "-o,--out", or "MODEL" for a positional argument
   Field field;
   std::string_view help;
 };
@@ -88,6 +90,7 @@ int chat(const Options& options);
 int generate(const Options& options);
 int tokenize(const Options& options);
 int perplexity(const Options& options);
+int pack(const Options& options);
 int inspect(const Options& options);
 int synth(const Options& options);
 int bench_limits(const Options& options);

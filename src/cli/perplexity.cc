@@ -45,7 +45,7 @@ std::vector<double> score(Executor& executor, size_t vocab_size, std::span<const
 }  // namespace
 
 int perplexity(const Options& options) {
-  const LoadedModel loaded = load_model(options.model);
+  const ReadyModel loaded = load_ready_model(options);
   const std::vector<int32_t> ids = loaded.tokenizer.encode(read_text(options));
   if (ids.size() < 2)
     fail(ErrorCode::kInvalidArgument, "{}: too short; two tokens or more are needed", options.file);

@@ -75,7 +75,7 @@ void print_welcome(const LoadedModel& loaded, const std::string& url, const std:
 }  // namespace
 
 int serve(const Options& options) {
-  const LoadedModel loaded = load_model(options.model, options.chat_template);
+  const ReadyModel loaded = load_ready_model(options);
   if (!loaded.chat_template) {
     fail(ErrorCode::kUnsupported,
          "{}: the model has no chat template; choose one with --chat-template chatml|qwen3|FILE",

@@ -31,6 +31,7 @@ class GgufFile {
 
   const std::string& name() const { return file_.name(); }
   uint64_t n_bytes() const { return file_.bytes().size(); }
+  const MappedFile& file() const { return file_; }
   uint32_t version() const { return version_; }
   const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
   const std::vector<TensorView>& tensors() const { return tensors_; }  // in the file's order

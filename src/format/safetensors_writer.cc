@@ -1,14 +1,9 @@
 #include "format/safetensors_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/check.h"
@@ -58,60 +53,23 @@ std::string make_header(const std::vector<TensorSpec>& tensors, uint64_t& n_byte
   return std::string(length.data(), length.size()) + json;
 }
 
-// A renamed file outlives a crash only when its directory has been written as well. Some file
-// systems can't do that; the file is complete either way.
-void sync_directory(const std::filesystem::path& directory) {
-  const int fd = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
-
 }  // namespace
 
 SafetensorsWriter::SafetensorsWriter(std::filesystem::path path, const std::vector<TensorSpec>& tensors)
-    : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
+    : file_(std::move(path)) {
   const std::string header = make_header(tensors, n_bytes_);
-  file_.reset(std::fopen(temporary_.c_str(), "wb"));
-  if (!file_) io_error(errno);
-  try {
-    put(std::as_bytes(std::span(header)));
-  } catch (...) {  // no destructor runs
-    ::unlink(temporary_.c_str());
-    throw;
-  }
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  file_.reset();
-  if (!finished_) ::unlink(temporary_.c_str());
-}
-
-void SafetensorsWriter::io_error(int error) const {
-  fail(ErrorCode::kIo, "{}: can't write it: {}", temporary_.string(), std::generic_category().message(error));
-}
-
-void SafetensorsWriter::put(std::span<const std::byte> bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) io_error(errno);
+  file_.write(std::as_bytes(std::span(header)));
 }
 
 void SafetensorsWriter::write(std::span<const std::byte> bytes) {
-  QWICK_CHECK(!finished_ && bytes.size() <= n_bytes_ - n_written_);
-  put(bytes);
+  QWICK_CHECK(bytes.size() <= n_bytes_ - n_written_);
+  file_.write(bytes);
   n_written_ += bytes.size();
 }
 
 void SafetensorsWriter::finish() {
-  QWICK_CHECK(!finished_ && n_written_ == n_bytes_);
-  if (std::fflush(file_.get()) != 0 || ::fsync(::fileno(file_.get())) != 0) io_error(errno);
-  if (std::fclose(file_.release()) != 0) io_error(errno);
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error)
-    fail(ErrorCode::kIo, "{}: can't rename it from {}: {}", path_.string(), temporary_.string(),
-         error.message());
-  finished_ = true;
-  sync_directory(path_.parent_path());
+  QWICK_CHECK(n_written_ == n_bytes_);
+  file_.commit();
 }
 
 }  // namespace qwick

@@ -4,18 +4,17 @@
 //   writer.write(bytes);  // of all tensors in the order of the list, in pieces of any size
 //   writer.finish();
 //
-// The file appears under its name only when finish() has put everything on the disk; until then it is
-// NAME.tmp, which a writer that never finishes removes. Throws Error kIo (disk full and the like).
+// The file appears under its name only when finish() has put everything on the disk (base/file.h,
+// NewFile). Throws Error kIo (disk full and the like).
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "format/tensor.h"
 
 namespace qwick {
@@ -30,9 +29,6 @@ class SafetensorsWriter {
  public:
   // Names must differ, types be F32, F16 or BF16: throws Error kInvalidArgument otherwise.
   SafetensorsWriter(std::filesystem::path path, const std::vector<TensorSpec>& tensors);
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
-  ~SafetensorsWriter();
 
   uint64_t n_bytes() const { return n_bytes_; }  // of all tensors
   void write(std::span<const std::byte> bytes);
@@ -40,19 +36,9 @@ class SafetensorsWriter {
   void finish();
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  void put(std::span<const std::byte> bytes);
-  [[noreturn]] void io_error(int error) const;
-
-  std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  std::unique_ptr<std::FILE, Close> file_;
+  NewFile file_;
   uint64_t n_bytes_ = 0;
   uint64_t n_written_ = 0;
-  bool finished_ = false;
 };
 
 }  // namespace qwick

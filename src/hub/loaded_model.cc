@@ -1,6 +1,7 @@
 #include "hub/loaded_model.h"
 
 #include <filesystem>
+#include <future>
 #include <utility>
 
 #include "base/error.h"
@@ -54,9 +55,17 @@ Tokenizer load_tokenizer(const ModelFiles& files) {
   return Tokenizer::from_hf(std::get<FileSet>(files));
 }
 
-LoadedModel load_model(const std::string& name, const std::string& chat_template) {
+LoadedModel load_model(const std::string& name, const std::string& chat_template,
+                       const std::function<void(const Model&)>& meanwhile) {
   const ModelFiles files = open_model_files(name);
-  LoadedModel loaded{Model::open(files), load_tokenizer(files), load_template(files, chat_template),
+  // Whatever is thrown below, the future waits for its thread.
+  auto text = std::async(std::launch::async, [&] {
+    return std::pair(load_tokenizer(files), load_template(files, chat_template));
+  });
+  Model model = Model::open(files);
+  if (meanwhile) meanwhile(model);
+  auto [tokenizer, compiled_template] = text.get();
+  LoadedModel loaded{std::move(model), std::move(tokenizer), std::move(compiled_template),
                      name.empty() || name == kDemoName};
   const uint32_t n_rows = loaded.model.config().vocab_size;
   if (static_cast<uint32_t>(loaded.tokenizer.vocab_size()) > n_rows) {

@@ -2,6 +2,7 @@
 // template. Called by the commands.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,8 +21,10 @@ struct LoadedModel {
 
 // `name`: a Hugging Face directory, a .gguf file, or "" or "demo" for the built-in model.
 // `chat_template`: "" for the model's own, "chatml", "qwen3", or a file with a Jinja template.
+// `meanwhile` is called with the model while the tokenizer is read in a thread of its own.
 // Throws Error naming the file and what is wrong with it.
-LoadedModel load_model(const std::string& name, const std::string& chat_template = {});
+LoadedModel load_model(const std::string& name, const std::string& chat_template = {},
+                       const std::function<void(const Model&)>& meanwhile = {});
 
 // The parts, for commands that need no more.
 ModelFiles open_model_files(const std::string& name);

@@ -28,4 +28,9 @@ const std::vector<TensorView>& Model::tensors() const {
   return std::get<std::shared_ptr<const GgufFile>>(files_)->tensors();
 }
 
+std::span<const MappedFile> Model::weight_files() const {
+  if (safetensors_) return safetensors_->files();
+  return {&std::get<std::shared_ptr<const GgufFile>>(files_)->file(), 1};
+}
+
 }  // namespace qwick

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -52,6 +53,7 @@ class Model {
   const GenerationDefaults& generation_defaults() const { return generation_defaults_; }
   const Weights& weights() const { return weights_; }
   const std::vector<TensorView>& tensors() const;  // all of them, in the file's order
+  std::span<const MappedFile> weight_files() const;
 
  private:
   explicit Model(ModelFiles files) : files_(std::move(files)) {}

@@ -36,15 +36,20 @@ constexpr Alphabet kAlphabet = [] {
 
 bool append_alphabet_bytes(std::string_view token, std::string& out) {
   const size_t before = out.size();
-  for (size_t pos = 0; pos < token.size();) {
-    const Char c = char_at(token, pos);
-    const int16_t byte = c.code_point < kAlphabetEnd ? kAlphabet.bytes[c.code_point] : int16_t{-1};
+  for (size_t pos = 0; pos < token.size(); ++pos) {
+    // One byte of UTF-8, or two: the alphabet has nothing longer.
+    uint32_t c = static_cast<unsigned char>(token[pos]);
+    if (c >= 0x80) {
+      const uint32_t next = pos + 1 < token.size() ? static_cast<unsigned char>(token[pos + 1]) : 0;
+      c = c >= 0xC2 && c < 0xE0 && (next & 0xC0) == 0x80 ? (c & 0x1F) << 6 | (next & 0x3F) : kAlphabetEnd;
+      ++pos;
+    }
+    const int16_t byte = c < kAlphabetEnd ? kAlphabet.bytes[c] : int16_t{-1};
     if (byte < 0) {
       out.resize(before);
       return false;
     }
     out.push_back(static_cast<char>(byte));
-    pos += c.size;
   }
   return true;
 }

@@ -26,7 +26,7 @@ def result(*arguments, text: str | None = None):
 
 def test_help_lists_every_command():
     text = qwick("--help").stdout
-    for command in ["serve", "chat", "generate", "tokenize", "perplexity", "inspect", "synth"]:
+    for command in ["serve", "chat", "generate", "tokenize", "perplexity", "pack", "inspect", "synth"]:
         assert command in text
         assert qwick(command, "--help").returncode == 0
     assert qwick("--version").stdout.startswith("qwick ")

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/raw_vector.h"
 #include "base/thread_pool.h"
 #include "exec/cpu/kv_blocks.h"
 #include "exec/cpu/packed_model.h"
@@ -29,9 +30,9 @@ class CpuExecutor : public Executor {
  private:
   // Activations as int8 with their scales and sums; [n_rows, n_cols].
   struct QuantBuffer {
-    std::vector<int8_t> quants;
-    std::vector<float> scales;
-    std::vector<int32_t> sums;
+    RawVector<int8_t> quants;
+    RawVector<float> scales;
+    RawVector<int32_t> sums;
 
     void resize(size_t n_rows, size_t n_cols);
     QuantRows rows(size_t first_row, size_t n_cols);
@@ -81,16 +82,16 @@ class CpuExecutor : public Executor {
   std::atomic<uint32_t> next_task_{0};
   std::vector<uint32_t> logit_rows_;  // tokens whose logits are asked for
 
-  std::vector<float> residual_, normed_;        // [n_tokens, d_model]
-  std::vector<float> q_, k_, v_;                // [n_tokens, q_dim or kv_dim]
-  std::vector<float> attended_;                 // [n_tokens, q_dim]
-  std::vector<float> gate_, up_;                // [n_tokens, d_ff]
-  std::vector<float> cos_, sin_;                // [n_tokens, head_dim / 2]
-  std::vector<float> logits_;                   // [max_step_logits, padded vocabulary]
+  RawVector<float> residual_, normed_;          // [n_tokens, d_model]
+  RawVector<float> q_, k_, v_;                  // [n_tokens, q_dim or kv_dim]
+  RawVector<float> attended_;                   // [n_tokens, q_dim]
+  RawVector<float> gate_, up_;                  // [n_tokens, d_ff]
+  RawVector<float> cos_, sin_;                  // [n_tokens, head_dim / 2]
+  RawVector<float> logits_;                     // [max_step_logits, padded vocabulary]
   QuantBuffer input_;                           // what the next product multiplies
-  std::vector<uint8_t> queries_;                // [n_kv_heads, n_tokens, group, 2 * head_dim], 16 bits
-  std::vector<float> query_scales_;             // [n_kv_heads, n_tokens, group]
-  std::vector<int32_t> query_sums_;             // likewise
+  RawVector<uint8_t> queries_;                  // [n_kv_heads, n_tokens, group, 2 * head_dim], 16 bits
+  RawVector<float> query_scales_;               // [n_kv_heads, n_tokens, group]
+  RawVector<int32_t> query_sums_;               // likewise
   std::vector<const uint8_t*> block_pointers_;  // per worker: [max blocks of a sequence]
 };
 

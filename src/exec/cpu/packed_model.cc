@@ -1,6 +1,7 @@
 #include "exec/cpu/packed_model.h"
 
 #include <fmt/core.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,18 +12,26 @@
 namespace qwick {
 namespace {
 
-// Goes through a model's tensors twice: first to add up what they need, then to fill it.
+// Goes through a model's tensors in a fixed order, each with its place behind the one before: to add up
+// what they need, to fill it, or to find it filled.
 class Packer {
  public:
-  Packer(const Model& model, QuantFormat wanted, ThreadPool& pool)
+  Packer(const Model& model, QuantFormat wanted, ThreadPool* pool)
       : model_(model), config_(model.config()), wanted_(wanted), pool_(pool) {}
 
-  PackedModel pack() {
+  PackedLayout measure() {
     visit();
-    packed_.matrices = AlignedBytes(n_matrix_bytes_);
-    packed_.vectors.resize(n_vector_floats_);
-    is_filling_ = true;
-    n_matrix_bytes_ = n_vector_floats_ = 0;
+    return {n_matrix_bytes_, n_matrix_bytes_ + n_vector_floats_ * sizeof(float), hash_};
+  }
+  PackedModel pack(const PackedLayout& layout) {
+    AlignedBytes bytes(layout.n_bytes);
+    writable_ = bytes.data();
+    packed_.storage = std::move(bytes);
+    return view({writable_, layout.n_bytes}, layout);
+  }
+  PackedModel view(std::span<const uint8_t> payload, const PackedLayout& layout) {
+    packed_.payload = payload;
+    n_all_matrix_bytes_ = layout.n_matrix_bytes;
     visit();
     return std::move(packed_);
   }
@@ -53,6 +62,9 @@ class Packer {
       to.w_gate = matrix(from.w_gate);
       to.w_up = matrix(from.w_up);
       to.w_down = matrix(from.w_down);
+      if (writable_ != nullptr) {
+        for (const MappedFile& file : model_.weight_files()) file.drop_pages();  // not needed again
+      }
     }
   }
 
@@ -60,34 +72,49 @@ class Packer {
     const auto n_cols = static_cast<uint32_t>(tensor.shape[1]);
     const auto n_tiles = static_cast<uint32_t>((tensor.shape[0] + kTileRows - 1) / kTileRows);
     const QuantFormat format = run_time_format(tensor.dtype, wanted_);
-    uint8_t* at = is_filling_ ? packed_.matrices.data() + n_matrix_bytes_ : nullptr;
+    const uint64_t at = n_matrix_bytes_;
     n_matrix_bytes_ += n_tiles * tile_bytes(format, n_cols);
-    if (is_filling_) pack_matrix(tensor, format, order, config_.head_dim, pool_, at);
-    return {at, n_tiles * kTileRows, n_cols, format};
-  }
-
-  // Takes n floats of the vectors; null while only counting.
-  float* take(size_t n) {
-    float* at = is_filling_ ? packed_.vectors.data() + n_vector_floats_ : nullptr;
-    n_vector_floats_ += n;
-    return at;
+    add_to_hash(static_cast<uint64_t>(format) << 32 | n_cols, tensor.shape[0]);
+    if (writable_ != nullptr) pack_matrix(tensor, format, order, config_.head_dim, *pool_, writable_ + at);
+    return {is_measuring() ? nullptr : packed_.payload.data() + at, n_tiles * kTileRows, n_cols, format};
   }
 
   const float* vector(const TensorView& tensor, RowOrder order = RowOrder::kAsStored) {
-    if (tensor.data.empty()) return nullptr;
-    float* at = take(tensor.n_elements());
-    if (at == nullptr) return nullptr;
-    const std::vector<float> values = floats(tensor);
-    for (uint32_t i = 0; i < values.size(); ++i) at[i] = values[stored_row(i, order, config_.head_dim)];
-    return at;
+    if (tensor.data.empty()) {
+      add_to_hash(0, 0);
+      return nullptr;
+    }
+    return vector(tensor.n_elements(), [&](std::span<float> out) {
+      const std::vector<float> values = floats(tensor);
+      for (uint32_t i = 0; i < out.size(); ++i) out[i] = values[stored_row(i, order, config_.head_dim)];
+    });
+  }
+
+  // n numbers that `fill` writes into the span that it is given.
+  template <typename Fill>
+  const float* vector(size_t n, Fill fill) {
+    const size_t at = n_all_matrix_bytes_ + n_vector_floats_ * sizeof(float);
+    n_vector_floats_ += n;
+    add_to_hash(n, 0);
+    if (writable_ != nullptr) fill(std::span(reinterpret_cast<float*>(writable_ + at), n));
+    return is_measuring() ? nullptr : reinterpret_cast<const float*>(packed_.payload.data() + at);
+  }
+
+  bool is_measuring() const { return packed_.payload.empty(); }
+
+  void add_to_hash(uint64_t a, uint64_t b) {
+    const uint64_t numbers[] = {hash_, a, b};
+    hash_ = XXH3_64bits(numbers, sizeof numbers);
+  }
+
+  const float* key_sizes(const LayerWeights& layer, RowOrder order) {
+    return vector(config_.kv_dim(), [&](std::span<float> out) { fill_key_sizes(layer, order, out); });
   }
 
   // The root mean square that a key's dimension has over inputs that are white after their norm. Some
   // dimensions are a hundred times larger than others (above all where k has a bias) and would take all
   // of the cache's 8 bits. The two dimensions that RoPE turns into one another share their size.
-  const float* key_sizes(const LayerWeights& layer, RowOrder order) {
-    float* at = take(config_.kv_dim());
-    if (at == nullptr) return nullptr;
+  void fill_key_sizes(const LayerWeights& layer, RowOrder order, std::span<float> out) const {
     const std::vector<float> attn_norm = floats(layer.attn_norm);
     const std::vector<float> bias = floats(layer.bk);
     const std::vector<float> k_norm = floats(layer.k_norm);
@@ -113,10 +140,9 @@ class Packer {
       for (uint32_t d = 0; d < head_dim; ++d) {
         constexpr double kLeast = 1e-6;  // never zero
         const double pair = (squares[d] + squares[(d + head_dim / 2) % head_dim]) / 2;
-        at[head * head_dim + d] = static_cast<float>(std::sqrt(std::max(pair, kLeast)));
+        out[head * head_dim + d] = static_cast<float>(std::sqrt(std::max(pair, kLeast)));
       }
     }
-    return at;
   }
 
   static std::vector<float> floats(const TensorView& tensor) {
@@ -129,11 +155,13 @@ class Packer {
   const Model& model_;
   const ModelConfig& config_;
   QuantFormat wanted_;
-  ThreadPool& pool_;
+  ThreadPool* pool_;  // for filling
   PackedModel packed_;
-  bool is_filling_ = false;
+  uint8_t* writable_ = nullptr;  // the payload, for filling
+  uint64_t n_all_matrix_bytes_ = 0;
   uint64_t n_matrix_bytes_ = 0;
   size_t n_vector_floats_ = 0;
+  uint64_t hash_ = 0;
 };
 
 }  // namespace
@@ -153,9 +181,23 @@ std::string why_not_packable(const ModelConfig& config) {
   return {};
 }
 
-PackedModel pack_model(const Model& model, QuantFormat wanted, ThreadPool& pool) {
+PackedLayout packed_layout(const Model& model, QuantFormat wanted) {
   QWICK_CHECK(why_not_packable(model.config()).empty());
-  return Packer(model, wanted, pool).pack();
+  return Packer(model, wanted, nullptr).measure();
+}
+
+PackedModel pack_model(const Model& model, QuantFormat wanted, ThreadPool& pool) {
+  return Packer(model, wanted, &pool).pack(packed_layout(model, wanted));
+}
+
+PackedModel view_packed_model(const Model& model, QuantFormat wanted, MappedFile file, size_t offset) {
+  const PackedLayout layout = packed_layout(model, wanted);
+  const std::span<const std::byte> bytes = file.bytes();
+  QWICK_CHECK(offset <= bytes.size() && bytes.size() - offset == layout.n_bytes);
+  const auto* payload = reinterpret_cast<const uint8_t*>(bytes.data()) + offset;
+  PackedModel packed = Packer(model, wanted, nullptr).view({payload, layout.n_bytes}, layout);
+  packed.storage = std::move(file);
+  return packed;
 }
 
 }  // namespace qwick
