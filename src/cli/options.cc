@@ -127,7 +127,7 @@ const std::vector<Command>& commands() {
        bench_limits},
       {"bench engine",
        "the engine's speed with a model, beside the machine's limits",
-       {"MODEL", "--dtype", "--ctx", "--kv-cache-mib", "--kv-type", "--threads", "--rounds", "--json"},
+       {"MODEL", "--dtype", "--packed", "--ctx", "--kv-cache-mib", "--kv-type", "--threads", "--rounds", "--json"},
        bench_engine},
   };
   return table;

@@ -233,6 +233,7 @@ struct Dot {
     const __m256i four = broadcast4(x);
     pairs = {_mm256_add_epi16(pairs.lo, _mm256_maddubs_epi16(w.lo, four)),
              _mm256_add_epi16(pairs.hi, _mm256_maddubs_epi16(w.hi, four))};
+    if constexpr (kBits == 4) hide(pairs);  // or the sums are put off, and the products spill
     if (quad % kAtOnce != kAtOnce - 1) return;
     wide = {half_madd(wide.lo, pairs.lo), half_madd(wide.hi, pairs.hi)};
     pairs = {_mm256_setzero_si256(), _mm256_setzero_si256()};
@@ -253,6 +254,7 @@ struct Dot<8> {
   QWICK_MEMBER void add(int, U8 w, const int8_t* x) {
     const __m256i four = broadcast4(x);
     wide = {half(wide.lo, w.lo, four), half(wide.hi, w.hi, four)};
+    hide(wide);
   }
   QWICK_MEMBER I32 total() const { return wide; }
 };
