@@ -93,25 +93,38 @@ QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, uint32_t n
   }
 }
 
+// kTokens tokens at a time, from t on, over a few tiles; returns the first token left.
+template <int kBits, bool kHasMin, int kTokens>
+uint32_t tiles_tokens(const QuantMatrix* w, size_t tile_bytes, uint32_t tile_begin, uint32_t tile_end,
+                      const QuantRows* x, uint32_t n_tokens, uint32_t t, float* y, size_t y_stride,
+                      bool accumulate) {
+  if constexpr (kTokens <= kTokensAtOnce) {
+    for (; t + kTokens <= n_tokens; t += kTokens) {
+      for (uint32_t tile = tile_begin; tile < tile_end; ++tile) {
+        tile_tokens<kBits, kHasMin, kTokens>(w->data + tile * tile_bytes, tile_bytes, w->n_cols, x, t,
+                                             y + static_cast<size_t>(tile) * kTileRows, y_stride, accumulate);
+      }
+    }
+  }
+  return t;
+}
+
 template <int kBits, bool kHasMin>
 void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const QuantRows* x,
                    uint32_t n_tokens, float* y, size_t y_stride, int accumulate) {
   const size_t used_bytes =
       static_cast<size_t>(w->n_cols / kGroup) * (kQuantBytes<kBits> + kScaleBytes * (kHasMin ? 2 : 1));
   const size_t tile_bytes = (used_bytes + 63) / 64 * 64;
-  for (uint32_t tile = tile_begin; tile < tile_end; ++tile) {
-    const uint8_t* at = w->data + tile * tile_bytes;
-    float* out = y + static_cast<size_t>(tile) * kTileRows;
+  // Few tokens: a tile in the first-level cache meets them all. Many: some of these in the first, a few
+  // tiles in the second.
+  const uint32_t n_tiles = n_tokens > 16 ? 4 : 1;
+  for (uint32_t first = tile_begin; first < tile_end; first += n_tiles) {
+    const uint32_t end = tile_end - first < n_tiles ? tile_end : first + n_tiles;
     uint32_t t = 0;
-    if constexpr (kTokensAtOnce >= 8) {
-      for (; t + 8 <= n_tokens; t += 8)
-        tile_tokens<kBits, kHasMin, 8>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
-    }
-    if constexpr (kTokensAtOnce >= 4) {
-      for (; t + 4 <= n_tokens; t += 4)
-        tile_tokens<kBits, kHasMin, 4>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
-    }
-    for (; t < n_tokens; ++t) tile_tokens<kBits, kHasMin, 1>(at, tile_bytes, w->n_cols, x, t, out, y_stride, accumulate);
+    t = tiles_tokens<kBits, kHasMin, 8>(w, tile_bytes, first, end, x, n_tokens, t, y, y_stride, accumulate);
+    t = tiles_tokens<kBits, kHasMin, 4>(w, tile_bytes, first, end, x, n_tokens, t, y, y_stride, accumulate);
+    t = tiles_tokens<kBits, kHasMin, 2>(w, tile_bytes, first, end, x, n_tokens, t, y, y_stride, accumulate);
+    tiles_tokens<kBits, kHasMin, 1>(w, tile_bytes, first, end, x, n_tokens, t, y, y_stride, accumulate);
   }
 }
 
