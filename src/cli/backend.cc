@@ -71,7 +71,7 @@ ExecutorOptions executor_options(const ModelConfig& config, const Options& optio
                                    ? uint64_t{options.kv_cache_mib} << 20
                                    : std::min(free_memory_bytes() / kCacheShare, kMaxCacheBytes);
   const bool has_wide_keys = wants_wide_keys(config, options);
-  const uint64_t block_bytes = cache_block_bytes(config, options.dtype == "f32", has_wide_keys);
+  const uint64_t block_bytes = cache_block_bytes(config, !weight_format(config, options), has_wide_keys);
   const uint64_t n_blocks = std::min<uint64_t>(cache_bytes / block_bytes, uint64_t{1} << 24);
   const uint64_t n_tokens = n_blocks * kCacheBlockTokens;
   const uint64_t context = options.ctx > 0 ? options.ctx : std::min<uint64_t>(config.max_positions, n_tokens);
@@ -103,19 +103,18 @@ std::filesystem::path cache_directory() {
 }
 
 // One name for each model and --dtype, with plain characters alone and of bounded length.
-std::string cache_file_name(const ModelSource& source, const std::string& dtype) {
+std::string cache_file_name(const ModelSource& source, QuantFormat format) {
   std::string name = source.name.substr(0, 64);
   const auto is_plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
   };
   std::replace_if(
       name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
-  return fmt::format("{}-{}-{:016x}.qwick", name, dtype, source.path_hash);
+  return fmt::format("{}-{}-{:016x}.qwick", name, quant_format_name(format), source.path_hash);
 }
 
 // Called while the tokenizer is read, which keeps one thread busy.
-PackedModel load_weights(const Model& model, const Options& options) {
-  const QuantFormat format = wanted_format(model, options);
+PackedModel load_weights(const Model& model, QuantFormat format, const Options& options) {
   const int n = n_threads(options);
   const std::optional<ModelSource> source = source_of(model);
   if (!options.packed.empty()) {
@@ -124,34 +123,37 @@ PackedModel load_weights(const Model& model, const Options& options) {
     return open_packed(options.packed, model, *source, format, pool);
   }
   if (const auto directory = cache_directory(); source && !directory.empty())
-    return load_or_pack(directory / cache_file_name(*source, options.dtype), model, *source, format, n);
+    return load_or_pack(directory / cache_file_name(*source, format), model, *source, format, n);
   ThreadPool pool(n);
   return pack_model(model, format, pool);
 }
 
 }  // namespace
 
-QuantFormat wanted_format(const Model& model, const Options& options) {
+std::optional<QuantFormat> weight_format(const ModelConfig& config, const Options& options) {
+  if (options.dtype == "f32") return std::nullopt;
+  const std::string reason = why_not_packable(config);
+  if (options.dtype == "auto") return reason.empty() ? std::optional(kQ8) : std::nullopt;
   constexpr std::pair<std::string_view, QuantFormat> kNames[] = {
       {"q4", kQ4}, {"q5", kQ5}, {"q6", kQ6}, {"q8", kQ8}};
   const auto* named = std::find_if(std::begin(kNames), std::end(kNames),
                                    [&](const auto& entry) { return entry.first == options.dtype; });
   if (named == std::end(kNames)) {
-    fail(ErrorCode::kInvalidArgument, "--dtype {}: there are f32, q8, q6, q5 and q4", options.dtype);
+    fail(ErrorCode::kInvalidArgument, "--dtype {}: there are auto, f32, q8, q6, q5 and q4", options.dtype);
   }
-  if (const std::string reason = why_not_packable(model.config()); !reason.empty()) {
-    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", model.config().name, reason);
-  }
+  if (!reason.empty())
+    fail(ErrorCode::kUnsupported, "{}: {}, which only --dtype f32 handles", config.name, reason);
   return named->second;
 }
 
 ReadyModel load_ready_model(const Options& options) {
-  if (options.dtype == "f32" && !options.packed.empty())
-    fail(ErrorCode::kInvalidArgument, "--packed {}: --dtype f32 uses no packed weights", options.packed);
   PackedModel weights;
   LoadedModel loaded = load_model(options.model, options.chat_template, [&](const Model& model) {
     executor_options(model.config(), options, 1);  // what can't be is said before packing takes its time
-    if (options.dtype != "f32") weights = load_weights(model, options);
+    const std::optional<QuantFormat> format = weight_format(model.config(), options);
+    if (format) weights = load_weights(model, *format, options);
+    if (!format && !options.packed.empty())
+      fail(ErrorCode::kInvalidArgument, "--packed {}: --dtype f32 uses no packed weights", options.packed);
   });
   return {std::move(loaded), std::move(weights)};
 }
@@ -159,7 +161,7 @@ ReadyModel load_ready_model(const Options& options) {
 Backend::Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits) {
   const ModelConfig& config = ready.model.config();
   const ExecutorOptions made = executor_options(config, options, max_step_logits);
-  if (options.dtype == "f32") {
+  if (!weight_format(config, options)) {
     executor_ = std::make_unique<ReferenceExecutor>(ready.model, made);
     return;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cli/options.h"
 #include "exec/cpu/packed_model.h"
@@ -18,8 +19,9 @@ struct ReadyModel : LoadedModel {
 };
 ReadyModel load_ready_model(const Options& options);
 
-// What --dtype means for this model. Throws Error where the kernels can't run it.
-QuantFormat wanted_format(const Model& model, const Options& options);
+// What --dtype means for this model; nothing: the reference, in 32-bit floats. Throws Error where
+// the kernels can't run it as asked.
+std::optional<QuantFormat> weight_format(const ModelConfig& config, const Options& options);
 
 // What a step costs at least, for comparing speeds with the machine's.
 struct StepWork {

@@ -166,7 +166,8 @@ class EngineBench {
  private:
   std::vector<int32_t> prompt(uint32_t n_tokens, uint64_t seed) const {
     std::vector<int32_t> ids(n_tokens);
-    for (uint32_t i = 0; i < n_tokens; ++i) ids[i] = static_cast<int32_t>(mix_bits(mix_bits(seed) ^ i) % vocab_size_);
+    for (uint32_t i = 0; i < n_tokens; ++i)
+      ids[i] = static_cast<int32_t>(mix_bits(mix_bits(seed) ^ i) % vocab_size_);
     return ids;
   }
 

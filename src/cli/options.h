@@ -13,7 +13,7 @@ namespace qwick::cli {
 struct Options {
   std::string model;
   std::string chat_template;
-  std::string dtype = "f32";
+  std::string dtype = "auto";
   int32_t threads = 0;
   uint32_t ctx = 0;
   uint32_t kv_cache_mib = 0;

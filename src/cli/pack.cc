@@ -11,16 +11,17 @@
 namespace qwick::cli {
 
 int pack(const Options& options) {
-  if (options.dtype == "f32")
-    fail(ErrorCode::kInvalidArgument, "--dtype f32: only q8, q6, q5 and q4 are packed");
   const auto start = std::chrono::steady_clock::now();
   const Model model = Model::open(open_model_files(options.model));
-  const QuantFormat format = wanted_format(model, options);
+  const std::optional<QuantFormat> format = weight_format(model.config(), options);
+  if (!format) {
+    fail(ErrorCode::kInvalidArgument, "{}: runs in f32; only q8, q6, q5 and q4 are packed", options.model);
+  }
   const auto source = source_of(model);
   if (!source) fail(ErrorCode::kInvalidArgument, "{}: only a model in files is packed", options.model);
   ThreadPool pool(n_threads(options));
-  const PackedModel packed = pack_model(model, format, pool);
-  write_packed(options.out, packed, model, *source, format, pool);
+  const PackedModel packed = pack_model(model, *format, pool);
+  write_packed(options.out, packed, model, *source, *format, pool);
 
   uint64_t n_parameters = 0;
   for (const TensorView& tensor : model.tensors()) n_parameters += tensor.n_elements();

@@ -79,7 +79,8 @@ void bm_attend(benchmark::State& state) {
   std::vector<float> values(size_t{n_rows} * kHeadDim);
   std::vector<float*> out;
   for (uint32_t r = 0; r < n_rows; ++r) out.push_back(values.data() + size_t{r} * kHeadDim);
-  const AttentionWork work = {queries.data(), scales.data(), sums.data(), n_rows, kHeadDim, has_wide_keys, n_visible.data(), blocks.data(), out.data()};
+  const AttentionWork work = {queries.data(), scales.data(),    sums.data(),   n_rows,    kHeadDim,
+                              has_wide_keys,  n_visible.data(), blocks.data(), out.data()};
   for (auto _ : state) {
     kernels.attend(&work);
     benchmark::ClobberMemory();

@@ -177,14 +177,15 @@ void check_attention(const Kernels& kernels, bool has_wide_keys, double toleranc
   std::vector<int32_t> sums(kRows);
   for (uint32_t row = 0; row < kRows; ++row) {
     kernels.quantize_wide(&queries[size_t{row} * kHeadDim], ones.data(), kHeadDim, scale,
-                            &wide[size_t{2} * row * kHeadDim], &scales[row], &sums[row]);
+                          &wide[size_t{2} * row * kHeadDim], &scales[row], &sums[row]);
   }
   const uint8_t* blocks[4];
   for (int b = 0; b < 4; ++b) blocks[b] = cache.head_block(0, 0, table[b]);
   std::vector<float> result(size_t{kRows} * kHeadDim);
   float* out[kRows];
   for (uint32_t row = 0; row < kRows; ++row) out[row] = &result[size_t{row} * kHeadDim];
-  const AttentionWork work = {wide.data(), scales.data(), sums.data(), kRows, kHeadDim, has_wide_keys, n_visible, blocks, out};
+  const AttentionWork work = {wide.data(),   scales.data(), sums.data(), kRows, kHeadDim,
+                              has_wide_keys, n_visible,     blocks,      out};
   kernels.attend(&work);
   for (uint32_t row = 0; row < kRows; ++row) {
     std::vector<double> weights(n_visible[row]);

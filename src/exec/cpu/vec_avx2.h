@@ -15,7 +15,7 @@ struct U8 {
 
 constexpr int kDotsInFlight = 6;  // independent products that hide the latency
 constexpr int kTokensAtOnce = 4;  // of a product: as many as the registers hold
-constexpr int kRowsAtOnce = 4;  // of attention
+constexpr int kRowsAtOnce = 4;    // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
 #define QWICK_MEMBER inline __attribute__((always_inline))

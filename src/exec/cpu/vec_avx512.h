@@ -9,7 +9,7 @@ using U8 = __m512i;  // 64 bytes: 4 for each lane
 
 constexpr int kDotsInFlight = 12;  // independent products that hide the latency
 constexpr int kTokensAtOnce = 8;   // of a product: as many as the registers hold
-constexpr int kRowsAtOnce = 4;  // of attention
+constexpr int kRowsAtOnce = 4;     // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
 #define QWICK_MEMBER inline __attribute__((always_inline))

@@ -15,7 +15,7 @@ struct U8 {
 
 constexpr int kDotsInFlight = 1;
 constexpr int kTokensAtOnce = 1;  // of a product: nothing to gain from more
-constexpr int kRowsAtOnce = 1;  // of attention
+constexpr int kRowsAtOnce = 1;    // of attention
 
 #define QWICK_INLINE static inline __attribute__((always_inline))
 #define QWICK_MEMBER inline __attribute__((always_inline))
