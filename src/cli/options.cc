@@ -59,6 +59,7 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--decode", &Options::decode, "the other way: ids, in --ids or on standard input, to text"},
     {"--jsonl", &Options::jsonl, "one JSON string a line in, one {\"ids\":[...]} a line out"},
     {"--logprobs", &Options::logprobs, "the log-probability of every token too"},
+    {"--against-f32", &Options::against_f32, "compare with the reference in 32-bit floats"},
     {"--json", &Options::json, "print JSON"},
 
     {"SHAPE", &Options::shape, "qwen3-0.6b or qwen3-1.7b"},
@@ -112,8 +113,8 @@ const std::vector<Command>& commands() {
        tokenize},
       {"perplexity",
        "how well a model predicts a text",
-       {"MODEL", "--file!", "--logprobs", "--json", "--dtype", "--packed", "--kv-cache-mib", "--kv-type",
-        "--threads"},
+       {"MODEL", "--file!", "--logprobs", "--against-f32", "--json", "--dtype", "--packed", "--kv-cache-mib",
+        "--kv-type", "--threads"},
        perplexity},
       {"pack",
        "quantise a model into one file, for --packed",

@@ -49,6 +49,7 @@ struct Options {
   bool decode = false;
   bool jsonl = false;
   bool logprobs = false;
+  bool against_f32 = false;
   bool json = false;
 
   std::string shape;

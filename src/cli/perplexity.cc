@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -16,64 +17,136 @@ namespace {
 
 constexpr size_t kChunk = 64;  // tokens per forward pass; bounds the logits held at once
 
-double log_probability(std::span<const float> logits, int32_t id) {
+// Log-probabilities of all ids.
+std::vector<double> log_softmax(std::span<const float> logits) {
   const float max = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
-  return static_cast<double>(logits[static_cast<size_t>(id)]) - max - std::log(sum);
+  const double log_sum = max + std::log(sum);
+  std::vector<double> result(logits.begin(), logits.end());
+  for (double& value : result) value -= log_sum;
+  return result;
 }
 
-// The natural log-probability of every id but the first, given all before it.
-std::vector<double> score(Executor& executor, size_t vocab_size, std::span<const int32_t> ids) {
-  std::vector<int32_t> blocks(executor.options().n_blocks);
-  std::iota(blocks.begin(), blocks.end(), 0);
-  std::vector<double> log_probabilities;
+double divergence(std::span<const double> reference, std::span<const double> other) {
+  double sum = 0;
+  for (size_t i = 0; i < reference.size(); ++i) sum += std::exp(reference[i]) * (reference[i] - other[i]);
+  return sum;
+}
+
+// Goes through a text in chunks and keeps the natural log-probability of every id but the first, given
+// all before it.
+class Scorer {
+ public:
+  Scorer(Executor& executor, size_t vocab_size)
+      : executor_(executor), vocab_size_(vocab_size), blocks_(executor.options().n_blocks) {
+    std::iota(blocks_.begin(), blocks_.end(), 0);
+  }
+
+  // The distributions after each of ids[begin, begin + n).
+  std::vector<std::vector<double>> step(std::span<const int32_t> ids, size_t begin, size_t n) {
+    const StepBatch batch{
+        {{blocks_, static_cast<uint32_t>(begin), ids.subspan(begin, n), static_cast<uint32_t>(n)}}};
+    const std::span<const float> logits = executor_.step(batch);
+    std::vector<std::vector<double>> distributions;
+    for (size_t i = 0; i < n; ++i) {
+      distributions.push_back(log_softmax(logits.subspan(i * (logits.size() / n), vocab_size_)));
+      log_probabilities_.push_back(distributions.back()[static_cast<size_t>(ids[begin + i + 1])]);
+    }
+    return distributions;
+  }
+
+  const std::vector<double>& log_probabilities() const { return log_probabilities_; }
+  double perplexity() const {
+    const double sum = std::accumulate(log_probabilities_.begin(), log_probabilities_.end(), 0.0);
+    return std::exp(-sum / static_cast<double>(log_probabilities_.size()));
+  }
+
+ private:
+  Executor& executor_;
+  size_t vocab_size_;
+  std::vector<int32_t> blocks_;
+  std::vector<double> log_probabilities_;
+};
+
+// --against-f32: how far the quantised distributions are from the reference's.
+struct Comparison {
+  double reference_perplexity = 0;
+  double mean_divergence = 0;  // Kullback-Leibler, in nats
+  double same_best = 0;        // share of positions with the same most probable id
+};
+
+Comparison compare(const ReadyModel& ready, const Options& options, std::span<const int32_t> ids,
+                   Scorer& scorer) {
+  Options reference_options = options;
+  reference_options.dtype = "f32";
+  Backend reference_backend(ready, reference_options, kChunk);
+  Scorer reference(reference_backend.executor(), ready.model.config().vocab_size);
+  Comparison result;
+  const auto n_scored = static_cast<double>(ids.size() - 1);
   for (size_t begin = 0; begin + 1 < ids.size(); begin += kChunk) {
-    const auto chunk = ids.subspan(begin, std::min(kChunk, ids.size() - 1 - begin));
-    const auto n_tokens = static_cast<uint32_t>(chunk.size());
-    const StepBatch batch{{{blocks, static_cast<uint32_t>(begin), chunk, n_tokens}}};
-    const std::span<const float> logits = executor.step(batch);
-    const size_t stride = logits.size() / chunk.size();
-    for (size_t i = 0; i < chunk.size(); ++i) {
-      log_probabilities.push_back(
-          log_probability(logits.subspan(i * stride, vocab_size), ids[begin + i + 1]));
+    const size_t n = std::min(kChunk, ids.size() - 1 - begin);
+    const auto expected = reference.step(ids, begin, n);
+    const auto got = scorer.step(ids, begin, n);
+    for (size_t i = 0; i < n; ++i) {
+      result.mean_divergence += divergence(expected[i], got[i]) / n_scored;
+      const auto best = [](const std::vector<double>& p) {
+        return std::max_element(p.begin(), p.end()) - p.begin();
+      };
+      if (best(expected[i]) == best(got[i])) result.same_best += 1 / n_scored;
     }
   }
-  return log_probabilities;
+  result.reference_perplexity = reference.perplexity();
+  return result;
 }
 
 }  // namespace
 
 int perplexity(const Options& options) {
-  const ReadyModel loaded = load_ready_model(options);
-  const std::vector<int32_t> ids = loaded.tokenizer.encode(read_text(options));
+  const ReadyModel ready = load_ready_model(options);
+  const std::vector<int32_t> ids = ready.tokenizer.encode(read_text(options));
   if (ids.size() < 2)
     fail(ErrorCode::kInvalidArgument, "{}: too short; two tokens or more are needed", options.file);
-  Backend backend(loaded, options, kChunk);
+  Backend backend(ready, options, kChunk);
   if (ids.size() > backend.executor().options().max_positions) {
     fail(ErrorCode::kInvalidArgument, "{}: {} tokens, more than the context of {}; see --kv-cache-mib",
          options.file, ids.size(), backend.executor().options().max_positions);
   }
-  const std::vector<double> log_probabilities =
-      score(backend.executor(), loaded.model.config().vocab_size, ids);
-  double sum = 0;
-  for (const double value : log_probabilities) sum += value;
-  const double ppl = std::exp(-sum / static_cast<double>(log_probabilities.size()));
+  Scorer scorer(backend.executor(), ready.model.config().vocab_size);
+  std::optional<Comparison> comparison;
+  if (options.against_f32) {
+    comparison = compare(ready, options, ids, scorer);
+  } else {
+    for (size_t begin = 0; begin + 1 < ids.size(); begin += kChunk)
+      scorer.step(ids, begin, std::min(kChunk, ids.size() - 1 - begin));
+  }
+  const std::vector<double>& log_probabilities = scorer.log_probabilities();
+  const double ppl = scorer.perplexity();
 
   if (options.json) {
     Json result{{"tokens", ids.size()}, {"ppl", ppl}};
+    if (comparison) {
+      result["reference_ppl"] = comparison->reference_perplexity;
+      result["mean_divergence"] = comparison->mean_divergence;
+      result["same_best"] = comparison->same_best;
+    }
     if (options.logprobs) result["logprobs"] = log_probabilities;
     fmt::print("{}\n", result.dump());
     return 0;
   }
   if (options.logprobs) {
     for (size_t i = 0; i < log_probabilities.size(); ++i) {
-      const Json token = std::string(loaded.tokenizer.token_bytes(ids[i + 1]));
+      const Json token = std::string(ready.tokenizer.token_bytes(ids[i + 1]));
       fmt::print("{:10.5f}\t{}\n", log_probabilities[i],
                  token.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
   }
   fmt::print("{} tokens, perplexity {:.4f}\n", ids.size(), ppl);
+  if (comparison) {
+    fmt::print("reference {:.4f} ({:+.2f} %), mean divergence {:.5f} nats, same best token {:.1f} %\n",
+               comparison->reference_perplexity, 100 * (ppl / comparison->reference_perplexity - 1),
+               comparison->mean_divergence, 100 * comparison->same_best);
+  }
   return 0;
 }
 
