@@ -19,17 +19,6 @@ void add_bias(const float* bias, float* y, size_t n) {
 
 }  // namespace
 
-void CpuExecutor::QuantBuffer::resize(size_t n_rows, size_t n_cols) {
-  quants.resize(n_rows * n_cols);
-  scales.resize(n_rows * n_cols / kGroup);
-  sums.resize(n_rows * n_cols / kGroup);
-}
-
-QuantRows CpuExecutor::QuantBuffer::rows(size_t first_row, size_t n_cols) {
-  return {quants.data() + first_row * n_cols, scales.data() + first_row * n_cols / kGroup,
-          sums.data() + first_row * n_cols / kGroup};
-}
-
 CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_factors,
                          const PackedModel& weights, const Kernels& kernels, const ExecutorOptions& options)
     : config_(config),
@@ -54,7 +43,7 @@ CpuExecutor::CpuExecutor(const ModelConfig& config, std::span<const float> rope_
   cos_.resize(n * config.head_dim / 2);
   sin_.resize(n * config.head_dim / 2);
   logits_.resize(size_t{options.max_step_logits} * vocab_size());
-  input_.resize(n, std::max({config.d_model, config.d_ff, config.q_dim()}));
+  input_ = QuantRowsBuffer(n, std::max({config.d_model, config.d_ff, config.q_dim()}));
   queries_.resize(n * config.q_dim() * 2);
   query_scales_.resize(n * config.n_heads);
   query_sums_.resize(n * config.n_heads);
@@ -119,7 +108,7 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
              std::array<Product, 3>{{{&layer.wq, q_.data(), config_.q_dim()},
                                      {&layer.wk, k_.data(), config_.kv_dim()},
                                      {&layer.wv, v_.data(), config_.kv_dim()}}},
-             input_.rows(0, d_model), n_tokens_, false);
+             input_.view(d_model), n_tokens_, false);
     pool_.barrier();
     prepare_attention(worker, i);
     if (worker == 0) next_task_.store(0, std::memory_order_relaxed);
@@ -129,30 +118,31 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
     requantize(worker, attended_.data(), config_.q_dim());
     pool_.barrier();
     multiply(worker, std::array<Product, 1>{{{&layer.wo, residual_.data(), d_model}}},
-             input_.rows(0, config_.q_dim()), n_tokens_, true);
+             input_.view(config_.q_dim()), n_tokens_, true);
     pool_.barrier();
     normalize(worker, layer.mlp_norm);
     pool_.barrier();
     multiply(worker,
              std::array<Product, 2>{
                  {{&layer.w_gate, gate_.data(), config_.d_ff}, {&layer.w_up, up_.data(), config_.d_ff}}},
-             input_.rows(0, d_model), n_tokens_, false);
+             input_.view(d_model), n_tokens_, false);
     pool_.barrier();
     activate(worker);
     pool_.barrier();
+    requantize(worker, gate_.data(), config_.d_ff);
+    pool_.barrier();
     multiply(worker, std::array<Product, 1>{{{&layer.w_down, residual_.data(), d_model}}},
-             input_.rows(0, config_.d_ff), n_tokens_, true);
+             input_.view(config_.d_ff), n_tokens_, true);
     pool_.barrier();
   }
 
   const auto rows = pool_.share(n_logits_, worker);
-  const QuantRows last = input_.rows(0, d_model);
+  const QuantRows last = input_.view(d_model);
   for (size_t i = rows.begin; i < rows.end; ++i) {
-    const QuantRows to = input_.rows(i, d_model);
     float* normed = &normed_[i * d_model];
     kernels_.rms_norm(&residual_[logit_rows_[i] * d_model], weights_.final_norm, config_.d_model,
                       config_.rms_norm_eps, normed);
-    kernels_.quantize(normed, d_model, 1.0F, to.quants, to.scales, to.sums);
+    kernels_.quantize(normed, &last, static_cast<uint32_t>(i));
   }
   pool_.barrier();
   multiply(worker, std::array<Product, 1>{{{&weights_.lm_head, logits_.data(), vocab_size()}}}, last,
@@ -188,21 +178,21 @@ void CpuExecutor::multiply(int worker, std::span<const Product> products, const 
 // input_ = quantised RMSNorm of the residual stream.
 void CpuExecutor::normalize(int worker, const float* weight) {
   const size_t d_model = config_.d_model;
+  const QuantRows to = input_.view(d_model);
   const auto mine = pool_.share(n_tokens_, worker);
   for (size_t t = mine.begin; t < mine.end; ++t) {
-    const QuantRows to = input_.rows(t, d_model);
     kernels_.rms_norm(&residual_[t * d_model], weight, config_.d_model, config_.rms_norm_eps,
                       &normed_[t * d_model]);
-    kernels_.quantize(&normed_[t * d_model], d_model, 1.0F, to.quants, to.scales, to.sums);
+    kernels_.quantize(&normed_[t * d_model], &to, static_cast<uint32_t>(t));
   }
 }
 
 // input_ = quantised x [n_tokens, n_cols].
 void CpuExecutor::requantize(int worker, const float* x, size_t n_cols) {
-  const auto mine = pool_.share(n_tokens_ * n_cols / kGroup, worker);
-  const QuantRows to = input_.rows(0, n_cols);
-  kernels_.quantize(x + mine.begin * kGroup, (mine.end - mine.begin) * kGroup, 1.0F,
-                    to.quants + mine.begin * kGroup, to.scales + mine.begin, to.sums + mine.begin);
+  const auto mine = pool_.share(n_tokens_, worker);
+  const QuantRows to = input_.view(n_cols);
+  for (size_t t = mine.begin; t < mine.end; ++t)
+    kernels_.quantize(x + t * n_cols, &to, static_cast<uint32_t>(t));
 }
 
 // Biases, QK-norm and RoPE; keys and values into the cache, queries quantised by key/value head.
@@ -277,14 +267,11 @@ void CpuExecutor::attend(int worker, size_t layer, const StepBatch& batch) {
   }
 }
 
-// input_ = quantised SiLU(gate) * up.
+// gate_ = SiLU(gate) * up.
 void CpuExecutor::activate(int worker) {
   const auto mine = pool_.share(size_t{n_tokens_} * config_.d_ff / kGroup, worker);
   const size_t begin = mine.begin * kGroup;
-  const size_t n = (mine.end - mine.begin) * kGroup;
-  const QuantRows to = input_.rows(0, config_.d_ff);
-  kernels_.silu_multiply(&gate_[begin], &up_[begin], n);
-  kernels_.quantize(&gate_[begin], n, 1.0F, to.quants + begin, to.scales + mine.begin, to.sums + mine.begin);
+  kernels_.silu_multiply(&gate_[begin], &up_[begin], (mine.end - mine.begin) * kGroup);
 }
 
 }  // namespace qwick

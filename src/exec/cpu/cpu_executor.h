@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "exec/cpu/kv_blocks.h"
 #include "exec/cpu/packed_model.h"
+#include "exec/cpu/quant_rows.h"
 #include "exec/executor.h"
 #include "model/rope.h"
 
@@ -28,15 +29,6 @@ class CpuExecutor : public Executor {
   std::span<const float> step(const StepBatch& batch) noexcept override;
 
  private:
-  // Activations as int8 with their scales and sums; [n_rows, n_cols].
-  struct QuantBuffer {
-    RawVector<int8_t> quants;
-    RawVector<float> scales;
-    RawVector<int32_t> sums;
-
-    void resize(size_t n_rows, size_t n_cols);
-    QuantRows rows(size_t first_row, size_t n_cols);
-  };
   struct Product {  // y [n_tokens, y_stride] = or += w x
     const QuantMatrix* w;
     float* y;
@@ -88,7 +80,7 @@ class CpuExecutor : public Executor {
   RawVector<float> gate_, up_;                  // [n_tokens, d_ff]
   RawVector<float> cos_, sin_;                  // [n_tokens, head_dim / 2]
   RawVector<float> logits_;                     // [max_step_logits, padded vocabulary]
-  QuantBuffer input_;                           // what the next product multiplies
+  QuantRowsBuffer input_;                       // what the next product multiplies
   RawVector<uint8_t> queries_;                  // [n_kv_heads, n_tokens, group, 2 * head_dim], 16 bits
   RawVector<float> query_scales_;               // [n_kv_heads, n_tokens, group]
   RawVector<int32_t> query_sums_;               // likewise

@@ -33,10 +33,21 @@ struct QuantMatrix {
   QuantFormat format;
 };
 
-struct QuantRows {  // [n_rows, n_cols] of activations
-  int8_t* quants;   // [n_rows, n_cols]
-  float* scales;    // [n_rows, n_cols / kGroup]
-  int32_t* sums;    // [n_rows, n_cols / kGroup]
+// A few numbers of a model's activations are many times larger than the rest, and would take most of
+// what 8 bits have: a group whose scale is more than twice the root mean square of its row's scales has
+// an extra, what the rounding left, rounded likewise. These are less than a quarter of the groups.
+constexpr uint32_t kExtraShare = 4;
+
+struct QuantRows {  // [n_rows, n_cols] of activations; n_groups = n_cols / kGroup
+  uint32_t n_cols;
+  int8_t* quants;          // [n_rows, n_cols]
+  float* scales;           // [n_rows, n_groups]
+  int32_t* sums;           // [n_rows, n_groups]
+  uint16_t* n_extra;       // [n_rows] how many of the following a row has
+  uint16_t* extra_groups;  // [n_rows, n_groups / kExtraShare] ascending
+  int8_t* extra_quants;    // [n_rows, n_groups / kExtraShare, kGroup]
+  float* extra_scales;     // [n_rows, n_groups / kExtraShare]
+  int32_t* extra_sums;     // likewise
 };
 
 // Attention of up to kAttentionRows query vectors, all of one key/value head of one sequence, over the
@@ -69,9 +80,8 @@ struct Kernels {
   void (*matmul)(const struct QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end,
                  const struct QuantRows* x, uint32_t n_tokens, float* y, size_t y_stride,
                  int accumulate) noexcept;
-  // x [n] times `factor` to groups of 32: quants [n], scales and sums [n / kGroup].
-  void (*quantize)(const float* x, size_t n, float factor, int8_t* quants, float* scales,
-                   int32_t* sums) noexcept;
+  // x [rows->n_cols] becomes row `row`.
+  void (*quantize)(const float* x, const struct QuantRows* rows, uint32_t row) noexcept;
   // x [n] times factors [n] to 16 bits: wide [2n], one scale (times `factor`) and sum; n a multiple of 16.
   void (*quantize_wide)(const float* x, const float* factors, uint32_t n, float factor, uint8_t* wide,
                         float* scale, int32_t* sum) noexcept;

@@ -38,11 +38,46 @@ QWICK_INLINE void load_quads(const uint8_t* p, int j, U8& first, U8& second) {
   }
 }
 
-// One tile times kTokens tokens. The next tile is called for from memory on the way: its quants and
-// scales are two streams, too short for the processor's own guess.
+// acc[t] += a group of a tile times the same group of kTokens tokens, whose quants are quant_stride,
+// scales and sums group_stride apart.
 template <int kBits, bool kHasMin, int kTokens>
-QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, uint32_t n_cols, const QuantRows* x,
+QWICK_INLINE void add_group(const uint8_t* p, const uint8_t* w_scales, const uint8_t* w_minimums,
+                            const int8_t* quants, size_t quant_stride, const float* scales,
+                            const int32_t* sums, size_t group_stride, F32 (&acc)[kTokens]) {
+  Dot<kBits> dots[kTokens];
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    U8 first;
+    U8 second;
+    load_quads<kBits>(p, j, first, second);
+#pragma GCC unroll 16
+    for (int t = 0; t < kTokens; ++t) {
+      const int8_t* from = quants + t * quant_stride + 8 * j;
+      dots[t].add(2 * j, first, from);
+      dots[t].add(2 * j + 1, second, from + 4);
+    }
+  }
+  const F32 scale = f32_load_f16(w_scales);
+  F32 minimum;
+  if constexpr (kHasMin) minimum = f32_load_f16(w_minimums);
+#pragma GCC unroll 16
+  for (int t = 0; t < kTokens; ++t) {
+    const I32 sum = i32_set1(sums[t * group_stride]);
+    I32 dot = dots[t].total();
+    if constexpr (!kHasMin && Dot<kBits>::kZeroBits > 0)
+      dot = i32_sub(dot, i32_shift_left<Dot<kBits>::kZeroBits>(sum));
+    F32 product = f32_mul(scale, f32_from_i32(dot));
+    if constexpr (kHasMin) product = f32_fma(minimum, f32_from_i32(sum), product);
+    acc[t] = f32_fma(product, f32_set1(scales[t * group_stride]), acc[t]);
+  }
+}
+
+// One tile times kTokens tokens. For a token alone the next tile is called for from memory on the way:
+// its quants and scales are two streams, too short for the processor's own guess.
+template <int kBits, bool kHasMin, int kTokens>
+QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, const QuantRows* x,
                               uint32_t first_token, float* y, size_t y_stride, bool accumulate) {
+  const uint32_t n_cols = x->n_cols;
   const uint32_t n_groups = n_cols / kGroup;
   const uint8_t* w_scales = tile + static_cast<size_t>(n_groups) * kQuantBytes<kBits>;
   const uint8_t* w_minimums = w_scales + static_cast<size_t>(n_groups) * kScaleBytes;
@@ -54,42 +89,29 @@ QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, uint32_t n
   for (int t = 0; t < kTokens; ++t) acc[t] = f32_zero();
   for (uint32_t group = 0; group < n_groups; ++group) {
     const uint8_t* p = tile + static_cast<size_t>(group) * kQuantBytes<kBits>;
-    const uint8_t* group_scales = w_scales + static_cast<size_t>(group) * kScaleBytes;
+    const size_t scale_at = static_cast<size_t>(group) * kScaleBytes;
     if constexpr (kTokens == 1) {
       for (uint32_t i = 0; i < kQuantBytes<kBits>; i += 64) __builtin_prefetch(p + tile_bytes + i);
-      __builtin_prefetch(group_scales + tile_bytes);
+      __builtin_prefetch(w_scales + scale_at + tile_bytes);
     }
-    Dot<kBits> dots[kTokens];
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      U8 first;
-      U8 second;
-      load_quads<kBits>(p, j, first, second);
-#pragma GCC unroll 16
-      for (int t = 0; t < kTokens; ++t) {
-        const int8_t* from = quants + t * static_cast<size_t>(n_cols) + group * kGroup + 8 * j;
-        dots[t].add(2 * j, first, from);
-        dots[t].add(2 * j + 1, second, from + 4);
-      }
-    }
-    const F32 scale = f32_load_f16(group_scales);
-    F32 minimum;
-    if constexpr (kHasMin) minimum = f32_load_f16(w_minimums + static_cast<size_t>(group) * kScaleBytes);
-#pragma GCC unroll 16
-    for (int t = 0; t < kTokens; ++t) {
-      const size_t at_group = t * static_cast<size_t>(n_groups) + group;
-      const I32 sum = i32_set1(sums[at_group]);
-      I32 dot = dots[t].total();
-      if constexpr (!kHasMin && Dot<kBits>::kZeroBits > 0)
-        dot = i32_sub(dot, i32_shift_left<Dot<kBits>::kZeroBits>(sum));
-      F32 product = f32_mul(scale, f32_from_i32(dot));
-      if constexpr (kHasMin) product = f32_fma(minimum, f32_from_i32(sum), product);
-      acc[t] = f32_fma(product, f32_set1(scales[at_group]), acc[t]);
-    }
+    add_group<kBits, kHasMin, kTokens>(p, w_scales + scale_at, w_minimums + scale_at, quants + group * kGroup,
+                                       n_cols, scales + group, sums + group, n_groups, acc);
   }
+  const uint32_t max_extra = n_groups / kExtraShare;
   for (int t = 0; t < kTokens; ++t) {
-    float* out = y + (first_token + t) * y_stride;
-    f32_store(out, accumulate ? f32_add(f32_load(out), acc[t]) : acc[t]);
+    const size_t row = first_token + t;
+    F32 one[1] = {acc[t]};
+    for (uint32_t i = 0; i < x->n_extra[row]; ++i) {
+      const size_t extra = row * max_extra + i;
+      const uint32_t group = x->extra_groups[extra];
+      const size_t scale_at = static_cast<size_t>(group) * kScaleBytes;
+      add_group<kBits, kHasMin, 1>(tile + static_cast<size_t>(group) * kQuantBytes<kBits>,
+                                   w_scales + scale_at, w_minimums + scale_at,
+                                   x->extra_quants + extra * kGroup, 0, x->extra_scales + extra,
+                                   x->extra_sums + extra, 0, one);
+    }
+    float* out = y + row * y_stride;
+    f32_store(out, accumulate ? f32_add(f32_load(out), one[0]) : one[0]);
   }
 }
 
@@ -101,7 +123,7 @@ uint32_t tiles_tokens(const QuantMatrix* w, size_t tile_bytes, uint32_t tile_beg
   if constexpr (kTokens <= kTokensAtOnce) {
     for (; t + kTokens <= n_tokens; t += kTokens) {
       for (uint32_t tile = tile_begin; tile < tile_end; ++tile) {
-        tile_tokens<kBits, kHasMin, kTokens>(w->data + tile * tile_bytes, tile_bytes, w->n_cols, x, t,
+        tile_tokens<kBits, kHasMin, kTokens>(w->data + tile * tile_bytes, tile_bytes, x, t,
                                              y + static_cast<size_t>(tile) * kTileRows, y_stride, accumulate);
       }
     }
@@ -146,19 +168,47 @@ void matmul(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end, const 
   }
 }
 
-void quantize(const float* x, size_t n, float factor, int8_t* quants, float* scales, int32_t* sums) noexcept {
-  for (size_t group = 0; group < n / kGroup; ++group) {
-    const F32 a = f32_load(x + group * kGroup);
-    const F32 b = f32_load(x + group * kGroup + 16);
-    const float largest = f32_reduce_max(f32_max(f32_abs(a), f32_abs(b)));
-    const F32 inverse = f32_set1(largest > 0 ? 127.0F / largest : 0.0F);
-    const I32 qa = i32_from_f32(f32_mul(a, inverse));
-    const I32 qb = i32_from_f32(f32_mul(b, inverse));
-    i8_store(quants + group * kGroup, qa);
-    i8_store(quants + group * kGroup + 16, qb);
-    scales[group] = largest * (factor / 127.0F);
-    sums[group] = i32_reduce_add(qa) + i32_reduce_add(qb);
+// 32 numbers to 8 bits; what the rounding leaves goes to `rest` when there is one.
+QWICK_INLINE void quantize_group(const float* x, int8_t* quants, float* scale, int32_t* sum, float* rest) {
+  const F32 a = f32_load(x);
+  const F32 b = f32_load(x + 16);
+  const float largest = f32_reduce_max(f32_max(f32_abs(a), f32_abs(b)));
+  const F32 inverse = f32_set1(largest > 0 ? 127.0F / largest : 0.0F);
+  const I32 qa = i32_from_f32(f32_mul(a, inverse));
+  const I32 qb = i32_from_f32(f32_mul(b, inverse));
+  i8_store(quants, qa);
+  i8_store(quants + 16, qb);
+  *scale = largest / 127.0F;
+  *sum = i32_reduce_add(qa) + i32_reduce_add(qb);
+  if (rest == nullptr) return;
+  const F32 minus_scale = f32_set1(-*scale);
+  f32_store(rest, f32_fma(f32_from_i32(qa), minus_scale, a));
+  f32_store(rest + 16, f32_fma(f32_from_i32(qb), minus_scale, b));
+}
+
+void quantize(const float* x, const QuantRows* rows, uint32_t row) noexcept {
+  const uint32_t n_groups = rows->n_cols / kGroup;
+  const size_t first = static_cast<size_t>(row) * n_groups;
+  float squares = 0;
+  for (uint32_t group = 0; group < n_groups; ++group) {
+    const size_t at = first + group;
+    quantize_group(x + group * kGroup, rows->quants + at * kGroup, rows->scales + at, rows->sums + at, nullptr);
+    squares += rows->scales[at] * rows->scales[at];
   }
+  const float threshold = 4 * squares / static_cast<float>(n_groups);
+  const uint32_t max_extra = n_groups / kExtraShare;
+  uint32_t n_extra = 0;
+  for (uint32_t group = 0; group < n_groups && n_extra < max_extra; ++group) {
+    const size_t at = first + group;
+    if (rows->scales[at] * rows->scales[at] <= threshold) continue;
+    float rest[kGroup];
+    quantize_group(x + group * kGroup, rows->quants + at * kGroup, rows->scales + at, rows->sums + at, rest);
+    const size_t extra = static_cast<size_t>(row) * max_extra + n_extra++;
+    rows->extra_groups[extra] = static_cast<uint16_t>(group);
+    quantize_group(rest, rows->extra_quants + extra * kGroup, rows->extra_scales + extra,
+                   rows->extra_sums + extra, nullptr);
+  }
+  rows->n_extra[row] = static_cast<uint16_t>(n_extra);
 }
 
 void rms_norm(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept {

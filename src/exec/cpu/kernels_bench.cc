@@ -8,24 +8,10 @@
 #include "exec/cpu/isa.h"
 #include "exec/cpu/kv_blocks.h"
 #include "exec/cpu/packed_matrix.h"
+#include "exec/cpu/quant_rows.h"
 
 namespace qwick {
 namespace {
-
-struct Rows {
-  Rows(size_t n_rows, size_t n_cols)
-      : quants(n_rows * n_cols), scales(n_rows * n_cols / kGroup, 0.01F), sums(n_rows * n_cols / kGroup) {
-    for (size_t i = 0; i < quants.size(); ++i) {
-      quants[i] = static_cast<int8_t>(static_cast<int>(mix_bits(i) % 255) - 127);
-      sums[i / kGroup] += quants[i];
-    }
-  }
-  QuantRows view() { return {quants.data(), scales.data(), sums.data()}; }
-
-  std::vector<int8_t> quants;
-  std::vector<float> scales;
-  std::vector<int32_t> sums;
-};
 
 void fill(AlignedBytes& bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) bytes.data()[i] = static_cast<uint8_t>(mix_bits(i) & 0x37);
@@ -42,8 +28,13 @@ void bm_matmul(benchmark::State& state) {
   AlignedBytes bytes(n_tiles * tile_bytes(format, kCols));
   fill(bytes);
   const QuantMatrix matrix = {bytes.data(), n_rows, kCols, format};
-  Rows rows(n_tokens, kCols);
-  const QuantRows x = rows.view();
+  QuantRowsBuffer rows(n_tokens, kCols);
+  const QuantRows x = rows.view(kCols);
+  std::vector<float> values(kCols);
+  for (uint32_t t = 0; t < n_tokens; ++t) {
+    for (uint32_t i = 0; i < kCols; ++i) values[i] = static_cast<float>(mix_bits(t * kCols + i) % 255) - 127;
+    kernels.quantize(values.data(), &x, t);
+  }
   std::vector<float> y(size_t{n_tokens} * n_rows);
   for (auto _ : state) {
     kernels.matmul(&matrix, 0, n_tiles, &x, n_tokens, y.data(), n_rows, 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "base/numeric.h"
@@ -11,6 +12,7 @@
 #include "exec/cpu/isa.h"
 #include "exec/cpu/kv_blocks.h"
 #include "exec/cpu/packed_matrix.h"
+#include "exec/cpu/quant_rows.h"
 
 namespace qwick {
 namespace {
@@ -25,18 +27,31 @@ std::vector<float> random_floats(size_t n, uint32_t seed, float deviation = 1.0F
 
 // Rows of f32 as the kernels take them, and what they stand for.
 struct Rows {
-  size_t n_cols;
-  std::vector<int8_t> quants;
-  std::vector<float> scales;
-  std::vector<int32_t> sums;
+  QuantRowsBuffer buffer;
+  QuantRows view;
 
-  Rows(const Kernels& kernels, const std::vector<float>& x, size_t cols, float factor = 1.0F)
-      : n_cols(cols), quants(x.size()), scales(x.size() / kGroup), sums(x.size() / kGroup) {
-    kernels.quantize(x.data(), x.size(), factor, quants.data(), scales.data(), sums.data());
+  Rows(const Kernels& kernels, const std::vector<float>& x, size_t n_cols)
+      : buffer(x.size() / n_cols, n_cols), view(buffer.view(n_cols)) {
+    for (uint32_t row = 0; row < x.size() / n_cols; ++row) kernels.quantize(&x[row * n_cols], &view, row);
   }
-  QuantRows view() { return {quants.data(), scales.data(), sums.data()}; }
+  // The extra of a group, or nothing.
+  std::optional<size_t> extra(size_t row, size_t group) const {
+    const size_t first = row * (view.n_cols / kGroup / kExtraShare);
+    for (size_t i = 0; i < view.n_extra[row]; ++i) {
+      if (view.extra_groups[first + i] == group) return first + i;
+    }
+    return std::nullopt;
+  }
   double value(size_t row, size_t col) const {
-    return static_cast<double>(scales[(row * n_cols + col) / kGroup]) * quants[row * n_cols + col];
+    const size_t at = row * view.n_cols + col;
+    double value = static_cast<double>(view.scales[at / kGroup]) * view.quants[at];
+    if (const auto i = extra(row, col / kGroup))
+      value += static_cast<double>(view.extra_scales[*i]) * view.extra_quants[*i * kGroup + col % kGroup];
+    return value;
+  }
+  double step(size_t row, size_t col) const {  // between neighbouring values
+    const auto i = extra(row, col / kGroup);
+    return i ? view.extra_scales[*i] : view.scales[(row * view.n_cols + col) / kGroup];
   }
 };
 
@@ -46,28 +61,34 @@ class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
 };
 
 TEST_P(KernelsTest, QuantizesToTheNearest) {
-  const std::vector<float> x = random_floats(256, 1);
-  Rows rows(kernels(), x, 64);
+  constexpr size_t kCols = 256;
+  std::vector<float> x = random_floats(2 * kCols, 1);
+  x[kCols + 70] = 40;  // row 1, group 2: much larger than the rest
+  const Rows rows(kernels(), x, kCols);
   for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_LE(std::abs(rows.value(i / 64, i % 64) - x[i]), 0.5001 * rows.scales[i / kGroup]);
+    EXPECT_LE(std::abs(rows.value(i / kCols, i % kCols) - x[i]), 0.501 * rows.step(i / kCols, i % kCols));
   }
   for (size_t group = 0; group < x.size() / kGroup; ++group) {
     int32_t sum = 0;
-    for (size_t i = 0; i < kGroup; ++i) sum += rows.quants[group * kGroup + i];
-    EXPECT_EQ(rows.sums[group], sum);
+    for (size_t i = 0; i < kGroup; ++i) sum += rows.view.quants[group * kGroup + i];
+    EXPECT_EQ(rows.view.sums[group], sum);
   }
-  Rows zero(kernels(), std::vector<float>(kGroup), kGroup);
+  EXPECT_EQ(rows.view.n_extra[0], 0);
+  ASSERT_EQ(rows.view.n_extra[1], 1);
+  EXPECT_TRUE(rows.extra(1, 2));
+  const Rows zero(kernels(), std::vector<float>(kGroup), kGroup);
   EXPECT_EQ(zero.value(0, 3), 0);
 }
 
 TEST_P(KernelsTest, ProductsOfAllFormats) {
   constexpr uint32_t kRows = 48;
-  constexpr uint32_t kCols = 96;
+  constexpr uint32_t kCols = 256;
   constexpr uint32_t kTokens = 19;
   const std::vector<float> weights = random_floats(size_t{kRows} * kCols, 2, 0.1F);
   const TensorView tensor{"w", DType::kF32, {kRows, kCols}, std::as_bytes(std::span(weights))};
-  Rows x(kernels(), random_floats(size_t{kTokens} * kCols, 3), kCols);
-  const QuantRows x_view = x.view();
+  std::vector<float> inputs = random_floats(size_t{kTokens} * kCols, 3);
+  for (uint32_t t = 0; t < kTokens; t += 3) inputs[size_t{t} * kCols + 9 * t] = 30;  // has an extra
+  const Rows x(kernels(), inputs, kCols);
   ThreadPool pool(1);
   for (int f = 0; f < kNumQuantFormats; ++f) {
     const auto format = static_cast<QuantFormat>(f);
@@ -75,23 +96,23 @@ TEST_P(KernelsTest, ProductsOfAllFormats) {
     pack_matrix(tensor, format, RowOrder::kAsStored, 0, pool, bytes.data());
     const QuantMatrix matrix{bytes.data(), kRows, kCols, format};
     std::vector<float> y(size_t{kTokens} * kRows, 1.0F);
-    kernels().matmul(&matrix, 0, kRows / kTileRows, &x_view, kTokens, y.data(), kRows, 1);
+    kernels().matmul(&matrix, 0, kRows / kTileRows, &x.view, kTokens, y.data(), kRows, 1);
     for (uint32_t row = 0; row < kRows; ++row) {
       std::vector<float> w(kCols);
       unpack_row(matrix, row, w);
       for (uint32_t t = 0; t < kTokens; ++t) {
         double expected = 1.0;
         for (uint32_t col = 0; col < kCols; ++col) expected += static_cast<double>(w[col]) * x.value(t, col);
-        ASSERT_NEAR(y[size_t{t} * kRows + row], expected, 1e-4)
+        ASSERT_NEAR(y[size_t{t} * kRows + row], expected, 2e-4)
             << quant_format_name(format) << " row " << row << " token " << t;
       }
     }
     // The same bits for a token alone.
     std::vector<float> alone(kRows);
     for (uint32_t t = 0; t < kTokens; ++t) {
-      const QuantRows one = {x.quants.data() + size_t{t} * kCols, x.scales.data() + t * kCols / kGroup,
-                             x.sums.data() + t * kCols / kGroup};
-      kernels().matmul(&matrix, 0, kRows / kTileRows, &one, 1, alone.data(), kRows, 0);
+      const auto first = inputs.begin() + t * kCols;
+      const Rows one(kernels(), std::vector<float>(first, first + kCols), kCols);
+      kernels().matmul(&matrix, 0, kRows / kTileRows, &one.view, 1, alone.data(), kRows, 0);
       for (uint32_t row = 0; row < kRows; ++row) ASSERT_EQ(alone[row] + 1.0F, y[size_t{t} * kRows + row]);
     }
   }
@@ -101,8 +122,7 @@ TEST_P(KernelsTest, ExtremesDoNotSaturate) {
   // The largest products that can be, in every position.
   constexpr uint32_t kCols = 64;
   const std::vector<float> largest(size_t{kTileRows} * kCols, 1.0F);
-  Rows x(kernels(), std::vector<float>(kCols, -1.0F), kCols);
-  const QuantRows x_view = x.view();
+  const Rows x(kernels(), std::vector<float>(kCols, -1.0F), kCols);
   ThreadPool pool(1);
   for (int f = 0; f < kNumQuantFormats; ++f) {
     for (const float sign : {1.0F, -1.0F}) {
@@ -114,7 +134,7 @@ TEST_P(KernelsTest, ExtremesDoNotSaturate) {
       pack_matrix(tensor, format, RowOrder::kAsStored, 0, pool, bytes.data());
       const QuantMatrix matrix{bytes.data(), kTileRows, kCols, format};
       std::vector<float> y(kTileRows);
-      kernels().matmul(&matrix, 0, 1, &x_view, 1, y.data(), kTileRows, 0);
+      kernels().matmul(&matrix, 0, 1, &x.view, 1, y.data(), kTileRows, 0);
       for (const float value : y) EXPECT_NEAR(value, -sign * kCols, 0.1) << quant_format_name(format);
     }
   }
