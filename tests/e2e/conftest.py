@@ -12,6 +12,12 @@ from server import Server  # noqa: E402
 MODELS = pathlib.Path(os.environ.get("QWICK_TEST_MODELS", pathlib.Path.home() / ".cache" / "qwick" / "test-models"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def packed_weights(tmp_path_factory):
+    """Packed weights go to a place of this run's own."""
+    os.environ["QWICK_CACHE"] = str(tmp_path_factory.mktemp("packed"))
+
+
 def running(*arguments: str):
     server = Server(*arguments)
     yield server

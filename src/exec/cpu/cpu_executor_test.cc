@@ -1,5 +1,5 @@
 // The quantised executor on the demo model: near the reference, and the same bits however a prompt is
-// cut, whatever is beside it, with any number of threads.
+// cut, whatever is beside it, with any number of threads. Keys have 8 bits, with q6 weights 16.
 #include "exec/cpu/cpu_executor.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ std::vector<int32_t> random_ids(size_t n, int32_t seed) {
   return ids;
 }
 
-ExecutorOptions options_with(int n_threads) {
-  return {n_threads, kBlocks, 1024, 256, 256};
+ExecutorOptions options_with(int n_threads, bool has_wide_keys = false) {
+  return {n_threads, kBlocks, 1024, 256, 256, has_wide_keys};
 }
 
 class CpuExecutorTest : public ::testing::TestWithParam<QuantFormat> {
@@ -38,7 +38,7 @@ class CpuExecutorTest : public ::testing::TestWithParam<QuantFormat> {
   }
   std::unique_ptr<CpuExecutor> make_executor(int n_threads, const Kernels& kernels) {
     return std::make_unique<CpuExecutor>(model_.config(), std::span<const float>(), weights_, kernels,
-                                         options_with(n_threads));
+                                         options_with(n_threads, GetParam() == kQ6));
   }
   std::unique_ptr<CpuExecutor> make_executor(int n_threads) {
     return make_executor(n_threads, choose_kernels());

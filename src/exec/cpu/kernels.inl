@@ -195,7 +195,7 @@ void quantize(const float* x, const QuantRows* rows, uint32_t row) noexcept {
     quantize_group(x + group * kGroup, rows->quants + at * kGroup, rows->scales + at, rows->sums + at, nullptr);
     squares += rows->scales[at] * rows->scales[at];
   }
-  const float threshold = 4 * squares / static_cast<float>(n_groups);
+  const float threshold = 2 * squares / static_cast<float>(n_groups);
   const uint32_t max_extra = n_groups / kExtraShare;
   uint32_t n_extra = 0;
   for (uint32_t group = 0; group < n_groups && n_extra < max_extra; ++group) {
@@ -417,6 +417,7 @@ void attend(const AttentionWork* work) noexcept {
   }
 }
 
+// Products and sums apart, not fused, which scalar code can't do fast: the same bits everywhere.
 float fit_scale(const float* x, int zero) noexcept {
   const F32 a = f32_load(x);
   const F32 b = f32_load(x + 16);
@@ -426,21 +427,23 @@ float fit_scale(const float* x, int zero) noexcept {
   // out, and nearby: for given quants the best scale is xq / qq, and what it leaves of the error is
   // smallest where xq^2 / qq is largest.
   const float extreme = f32_reduce_max(f32_max(a, b)) == largest ? largest : -largest;
-  const float mean_square = f32_reduce_add(f32_fma(a, a, f32_mul(b, b))) / kGroup;
-  const F32 weight_a = f32_fma(a, a, f32_set1(mean_square));
-  const F32 weight_b = f32_fma(b, b, f32_set1(mean_square));
+  const float mean_square = f32_reduce_add(f32_add(f32_mul(a, a), f32_mul(b, b))) / kGroup;
+  const F32 weight_a = f32_add(f32_mul(a, a), f32_set1(mean_square));
+  const F32 weight_b = f32_add(f32_mul(b, b), f32_set1(mean_square));
   const F32 xa = f32_mul(weight_a, a);
   const F32 xb = f32_mul(weight_b, b);
   const F32 lowest = f32_set1(static_cast<float>(-zero));
   const F32 highest = f32_set1(static_cast<float>(zero - 1));
   float best = 0;
   float best_gain = -1;
-  for (int step = -9; step <= 9; ++step) {
+  for (int step = -10; step <= 10; ++step) {
     const F32 inverse = f32_set1((static_cast<float>(-zero) + 0.1F * static_cast<float>(step)) / extreme);
     const F32 qa = f32_min(f32_max(f32_round(f32_mul(a, inverse)), lowest), highest);
     const F32 qb = f32_min(f32_max(f32_round(f32_mul(b, inverse)), lowest), highest);
-    const float xq = f32_reduce_add(f32_fma(xa, qa, f32_mul(xb, qb)));
-    const float qq = f32_reduce_add(f32_fma(f32_mul(weight_a, qa), qa, f32_mul(f32_mul(weight_b, qb), qb)));
+    const float xq = f32_reduce_add(f32_add(f32_mul(xa, qa), f32_mul(xb, qb)));
+    const F32 qqa = f32_mul(f32_mul(weight_a, qa), qa);
+    const F32 qqb = f32_mul(f32_mul(weight_b, qb), qb);
+    const float qq = f32_reduce_add(f32_add(qqa, qqb));
     const float gain = qq > 0 ? xq * xq / qq : 0;
     if (gain <= best_gain) continue;
     best_gain = gain;

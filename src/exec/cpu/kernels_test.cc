@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -138,6 +139,36 @@ TEST_P(KernelsTest, ExtremesDoNotSaturate) {
       for (const float value : y) EXPECT_NEAR(value, -sign * kCols, 0.1) << quant_format_name(format);
     }
   }
+}
+
+// The scale is the same bits on every instruction set, and no worse than that of the largest number.
+TEST_P(KernelsTest, FitScale) {
+  const Kernels& scalar = *available_kernels().back();
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const std::vector<float> x = random_floats(kGroup, seed, 0.02F);
+    for (const int zero : {8, 16, 32}) {
+      const float scale = kernels().fit_scale(x.data(), zero);
+      EXPECT_EQ(scale, scalar.fit_scale(x.data(), zero));
+      float largest = 0;
+      float mean_square = 0;
+      for (const float value : x) {
+        largest = std::max(largest, std::abs(value));
+        mean_square += value * value / kGroup;
+      }
+      const auto error = [&](float step) {
+        double sum = 0;
+        for (const float value : x) {
+          const auto limit = static_cast<float>(zero);
+          const double quant = std::clamp(std::nearbyint(value / step), -limit, limit - 1);
+          sum += (mean_square + value * value) * std::pow(value - step * quant, 2);
+        }
+        return sum;
+      };
+      EXPECT_LE(error(scale), error(largest / static_cast<float>(zero - 1)) * 1.0001);
+    }
+  }
+  const std::vector<float> zeros(kGroup);
+  EXPECT_EQ(kernels().fit_scale(zeros.data(), 8), 0.0F);
 }
 
 TEST_P(KernelsTest, NormSiluRotate) {

@@ -23,8 +23,15 @@ class QuantRowsBuffer {
         extra_sums_(extra_groups_.size()) {}
 
   QuantRows view(size_t n_cols) {
-    return {static_cast<uint32_t>(n_cols), quants_.data(),       scales_.data(),       sums_.data(),      n_extra_.data(),
-            extra_groups_.data(),          extra_quants_.data(), extra_scales_.data(), extra_sums_.data()};
+    return {static_cast<uint32_t>(n_cols),
+            quants_.data(),
+            scales_.data(),
+            sums_.data(),
+            n_extra_.data(),
+            extra_groups_.data(),
+            extra_quants_.data(),
+            extra_scales_.data(),
+            extra_sums_.data()};
   }
 
  private:

@@ -1,0 +1,38 @@
+"""`qwick bench` and `perplexity --against-f32`: what they measure is there and plausible; how fast is no matter here."""
+import json
+import subprocess
+
+from server import BINARY, ROOT
+
+
+def run(*arguments: str) -> dict:
+    done = subprocess.run([BINARY, *arguments, "--json"], capture_output=True, text=True, timeout=300, check=True)
+    return json.loads(done.stdout)
+
+
+def test_limits():
+    machine = run("bench", "limits", "--threads", "1")
+    assert machine["threads"] == 1 and machine["isa"]
+    assert machine["read_gb_per_s"] > 0.1 and machine["int8_gmac_per_s"] > 0.1
+
+
+def test_engine():
+    report = run("bench", "engine", "demo", "--rounds", "1")
+    assert [row["tokens"] for row in report["prompt"]][:2] == [16, 128]
+    assert report["decode"][0]["depth"] == 0
+    assert [row["sequences"] for row in report["batch"]] == [1, 2, 4, 8, 16]
+    assert report["batch"][0]["times_one"] == 1
+    for row in [*report["prompt"], *report["decode"], *report["batch"]]:
+        assert row["tokens_per_s"] > 0
+    assert report["first_token"]["ms"] > 0 and report["resident_mib"] > report["weight_mib"] > 1
+
+
+def test_quality():
+    """8 bits stay near the reference, 4 bits further away."""
+    def divergence(dtype):
+        return run("perplexity", "demo", "--file", str(ROOT / "README.md"), "--dtype", dtype, "--against-f32")
+
+    q8, q4 = divergence("q8"), divergence("q4")
+    assert abs(q8["ppl"] / q8["reference_ppl"] - 1) < 0.01
+    assert 0 < q8["mean_divergence"] < 0.01 < q4["mean_divergence"]
+    assert q8["same_best"] > 0.95
