@@ -61,6 +61,7 @@ struct QuantRows {  // [n_rows, n_cols] of activations; n_groups = n_cols / kGro
 // Queries and softmax weights have 16 bits, in the order that the instruction set wants.
 constexpr uint32_t kBlockTokens = 32;
 constexpr uint32_t kAttentionRows = 32;
+constexpr uint32_t kMaxHeadDim = 256;  // more, and the sums of 8-bit times 16-bit numbers leave 32 bits
 
 struct AttentionWork {
   const uint8_t* queries;  // [n_rows, 2 * head_dim] as quantize_wide() writes them

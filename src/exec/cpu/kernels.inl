@@ -261,6 +261,9 @@ void rotate(float* x, const float* cos, const float* sin, uint32_t n) noexcept {
   }
 }
 
+// The largest 16-bit number whose high byte, rounded, still fits: 127 * 256 + 127 (wide_store() with VNNI).
+constexpr float kWideHighest = 32639.0F;
+
 void quantize_wide(const float* x, const float* factors, uint32_t n, float factor, uint8_t* wide,
                    float* scale, int32_t* sum) noexcept {
   F32 magnitude = f32_zero();
@@ -268,7 +271,7 @@ void quantize_wide(const float* x, const float* factors, uint32_t n, float facto
     magnitude = f32_max(magnitude, f32_abs(f32_mul(f32_load(x + i), f32_load(factors + i))));
   }
   const float largest = f32_reduce_max(magnitude);
-  const F32 inverse = f32_set1(largest > 0 ? 32767.0F / largest : 0.0F);
+  const F32 inverse = f32_set1(largest > 0 ? kWideHighest / largest : 0.0F);
   int32_t total = 0;
   for (uint32_t i = 0; i < n; i += 16) {
     const F32 value = f32_mul(f32_load(x + i), f32_load(factors + i));
@@ -276,7 +279,7 @@ void quantize_wide(const float* x, const float* factors, uint32_t n, float facto
     wide_store(wide + 2 * i, quants);
     total += i32_reduce_add(quants);
   }
-  *scale = largest * (factor / 32767.0F);
+  *scale = largest * (factor / kWideHighest);
   *sum = total;
 }
 
@@ -308,13 +311,13 @@ QWICK_INLINE void fold_block(const float* scores, int n_visible, const float* va
   const F32 w0 = f32_mul(p0, f32_load(value_scales));
   const F32 w1 = f32_mul(p1, f32_load(value_scales + 16));
   const float largest = f32_reduce_max(f32_max(w0, w1));
-  const F32 inverse = f32_set1(largest > 0 ? 32767.0F / largest : 0.0F);
+  const F32 inverse = f32_set1(largest > 0 ? kWideHighest / largest : 0.0F);
   const I32 q0 = i32_from_f32(f32_mul(w0, inverse));
   const I32 q1 = i32_from_f32(f32_mul(w1, inverse));
   wide_store(weights->wide, q0);
   wide_store(weights->wide + 32, q1);
   weights->sum = i32_reduce_add(q0) + i32_reduce_add(q1);
-  weights->step = largest / 32767.0F;
+  weights->step = largest / kWideHighest;
 }
 
 // The dot products of a tile's n_quads quads with kRows rows of 16-bit numbers, `stride` bytes apart.

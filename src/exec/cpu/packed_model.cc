@@ -176,6 +176,8 @@ std::string why_not_packable(const ModelConfig& config) {
     if (!reason.empty()) return reason;
   }
   if (config.output_bias || config.mlp_bias) return "biases of the output and MLP matrices";
+  if (config.head_dim > kMaxHeadDim)
+    return fmt::format("head_dim {} is more than {}", config.head_dim, kMaxHeadDim);
   if (config.n_heads / config.n_kv_heads > kAttentionRows)
     return "more than 32 query heads share a key/value head";
   return {};
