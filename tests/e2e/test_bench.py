@@ -29,10 +29,11 @@ def test_engine():
 
 def test_quality():
     """8 bits stay near the reference, 4 bits further away."""
-    def divergence(dtype):
-        return run("perplexity", "demo", "--file", str(ROOT / "README.md"), "--dtype", dtype, "--against-f32")
+    def compared(dtype):
+        text = ROOT / "tests/golden/real/text.txt"
+        return run("perplexity", "demo", "--file", str(text), "--dtype", dtype, "--against-f32")
 
-    q8, q4 = divergence("q8"), divergence("q4")
-    assert abs(q8["ppl"] / q8["reference_ppl"] - 1) < 0.01
+    q8, q4 = compared("q8"), compared("q4")
+    assert q8["reference_ppl"] == q4["reference_ppl"]
     assert 0 < q8["mean_divergence"] < 0.01 < q4["mean_divergence"]
-    assert q8["same_best"] > 0.95
+    assert q8["same_best"] > 0.9 and q8["same_best"] > q4["same_best"]
