@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -142,8 +143,8 @@ class EngineBench {
   Gaps gaps_beside_prompt(uint32_t n_tokens) {
     constexpr uint32_t kBefore = 16;  // tokens of each answer
     constexpr uint32_t kAnswer = 256;
-    std::vector<uint64_t> streams;
-    for (int i = 0; i < 4; ++i) streams.push_back(submit(prompt(16, ++n_prompts_), kAnswer, false));
+    std::array<uint64_t, 4> streams{};
+    for (uint64_t& stream : streams) stream = submit(prompt(16, ++n_prompts_), kAnswer, false);
     while (times_[streams.back()].size() < kBefore) wait();
     const double arrival = seconds_since(start_);
     const uint64_t arrived = submit(prompt(n_tokens, ++n_prompts_), 1, false);
