@@ -172,14 +172,17 @@ TEST_F(Determinism, PrefixFromTheCache) {
 }
 
 TEST_F(Determinism, AfterPreemption) {
-  // 320 tokens for sequences that grow to 130, 190 and 61.
+  // 320 tokens for sequences that grow to 130, 190 and 61. Who is admitted beside whom, and so whether a
+  // single run preempts, depends on timing.
+  uint64_t n_preemptions = 0;
   for (const bool use_cache : {true, false}) {
     for (const size_t n_strangers : {0, 5}) {
       const Outcome outcome = check({.n_blocks = 10, .use_cache = use_cache, .n_strangers = n_strangers});
-      EXPECT_GT(outcome.stats.n_preemptions, 0U);
+      n_preemptions += outcome.stats.n_preemptions;
       EXPECT_EQ(outcome.stats.n_blocks_in_use, 0U);
     }
   }
+  EXPECT_GT(n_preemptions, 0U);
 }
 
 }  // namespace
