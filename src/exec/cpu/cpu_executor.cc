@@ -137,16 +137,11 @@ void CpuExecutor::run_worker(int worker, const StepBatch& batch) {
   }
 
   const auto rows = pool_.share(n_logits_, worker);
-  const QuantRows last = input_.view(d_model);
-  for (size_t i = rows.begin; i < rows.end; ++i) {
-    float* normed = &normed_[i * d_model];
-    kernels_.rms_norm(&residual_[logit_rows_[i] * d_model], weights_.final_norm, config_.d_model,
-                      config_.rms_norm_eps, normed);
-    kernels_.quantize(normed, &last, static_cast<uint32_t>(i));
-  }
+  for (size_t i = rows.begin; i < rows.end; ++i)
+    normalize_row(logit_rows_[i], weights_.final_norm, static_cast<uint32_t>(i));
   pool_.barrier();
-  multiply(worker, std::array<Product, 1>{{{&weights_.lm_head, logits_.data(), vocab_size()}}}, last,
-           n_logits_, false);
+  multiply(worker, std::array<Product, 1>{{{&weights_.lm_head, logits_.data(), vocab_size()}}},
+           input_.view(d_model), n_logits_, false);
 }
 
 // All products of one operation, their tiles shared out by bytes: contiguous runs, so that each worker
@@ -175,16 +170,18 @@ void CpuExecutor::multiply(int worker, std::span<const Product> products, const 
   }
 }
 
-// input_ = quantised RMSNorm of the residual stream.
-void CpuExecutor::normalize(int worker, const float* weight) {
+// Row `row` of input_ = quantised RMSNorm of a token's residual stream.
+void CpuExecutor::normalize_row(size_t token, const float* weight, uint32_t row) {
   const size_t d_model = config_.d_model;
   const QuantRows to = input_.view(d_model);
+  float* normed = &normed_[row * d_model];
+  kernels_.rms_norm(&residual_[token * d_model], weight, config_.d_model, config_.rms_norm_eps, normed);
+  kernels_.quantize(normed, &to, row);
+}
+
+void CpuExecutor::normalize(int worker, const float* weight) {
   const auto mine = pool_.share(n_tokens_, worker);
-  for (size_t t = mine.begin; t < mine.end; ++t) {
-    kernels_.rms_norm(&residual_[t * d_model], weight, config_.d_model, config_.rms_norm_eps,
-                      &normed_[t * d_model]);
-    kernels_.quantize(&normed_[t * d_model], &to, static_cast<uint32_t>(t));
-  }
+  for (size_t t = mine.begin; t < mine.end; ++t) normalize_row(t, weight, static_cast<uint32_t>(t));
 }
 
 // input_ = quantised x [n_tokens, n_cols].

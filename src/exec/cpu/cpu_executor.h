@@ -52,6 +52,7 @@ class CpuExecutor : public Executor {
   void run_worker(int worker, const StepBatch& batch);
   void multiply(int worker, std::span<const Product> products, const QuantRows& x, uint32_t n_tokens,
                 bool accumulate);
+  void normalize_row(size_t token, const float* weight, uint32_t row);
   void normalize(int worker, const float* weight);
   void requantize(int worker, const float* x, size_t n_cols);
   void prepare_attention(int worker, size_t layer);

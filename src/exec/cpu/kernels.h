@@ -89,8 +89,6 @@ struct Kernels {
                         float* scale, int32_t* sum) noexcept;
   // y[i] = x[i] / rms(x) * weight[i]; n a multiple of 16. y may be x.
   void (*rms_norm)(const float* x, const float* weight, uint32_t n, float epsilon, float* y) noexcept;
-  // y[i] += x[i]; n a multiple of 16.
-  void (*add)(const float* x, size_t n, float* y) noexcept;
   // gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]; n a multiple of 16.
   void (*silu_multiply)(float* gate, const float* up, size_t n) noexcept;
   // Turns the pairs (i, i + n/2) of x [n] by the angles; n a multiple of 32.

@@ -12,6 +12,6 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx2;
-const Kernels kKernelsAvx2 = {"avx2",        matmul, quantize, quantize_wide, rms_norm, add,
-                              silu_multiply, rotate, attend,   fit_scale,     stream,   spin_dots};
+const Kernels kKernelsAvx2 = {"avx2", matmul, quantize,  quantize_wide, rms_norm, silu_multiply,
+                              rotate, attend, fit_scale, stream,        spin_dots};
 }  // namespace qwick

@@ -13,6 +13,6 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvx512Vnni;
-const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize, quantize_wide, rms_norm, add,
-                                    silu_multiply, rotate, attend,   fit_scale,     stream,   spin_dots};
+const Kernels kKernelsAvx512Vnni = {"avx512-vnni", matmul, quantize,  quantize_wide, rms_norm, silu_multiply,
+                                    rotate,        attend, fit_scale, stream,        spin_dots};
 }  // namespace qwick

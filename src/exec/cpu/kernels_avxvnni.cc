@@ -13,6 +13,6 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsAvxVnni;
-const Kernels kKernelsAvxVnni = {"avx-vnni",    matmul, quantize, quantize_wide, rms_norm, add,
-                                 silu_multiply, rotate, attend,   fit_scale,     stream,   spin_dots};
+const Kernels kKernelsAvxVnni = {"avx-vnni", matmul, quantize,  quantize_wide, rms_norm, silu_multiply,
+                                 rotate,     attend, fit_scale, stream,        spin_dots};
 }  // namespace qwick

@@ -10,6 +10,6 @@ namespace {
 }  // namespace
 
 extern const Kernels kKernelsScalar;
-const Kernels kKernelsScalar = {"scalar",      matmul, quantize, quantize_wide, rms_norm, add,
-                                silu_multiply, rotate, attend,   fit_scale,     stream,   spin_dots};
+const Kernels kKernelsScalar = {"scalar", matmul, quantize,  quantize_wide, rms_norm, silu_multiply,
+                                rotate,   attend, fit_scale, stream,        spin_dots};
 }  // namespace qwick

@@ -52,15 +52,16 @@ void KvBlocks::write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t s
 
   uint8_t* row = head + size_t{slot / kTileRows} * kTileRows * head_dim_ + size_t{4} * (slot % kTileRows);
   const auto key_at = [&](uint32_t d) { return row + size_t{64} * (d / 4) + d % 4; };
-  const float key_scale = has_wide_keys_
-                              ? quantize(key, 32767,
-                                         [&](uint32_t d, int number) {
-                                           *key_at(d) = static_cast<uint8_t>((number >> 8) + 128);
-                                           *(key_at(d) + plane_bytes) = static_cast<uint8_t>(number);
-                                         })
-                              : quantize(key, 127, [&](uint32_t d, int number) {
-                                  *key_at(d) = static_cast<uint8_t>(number + 128);
-                                });
+  float key_scale = 0;
+  if (has_wide_keys_) {
+    key_scale = quantize(key, 32767, [&](uint32_t d, int number) {
+      *key_at(d) = static_cast<uint8_t>((number >> 8) + 128);
+      *(key_at(d) + plane_bytes) = static_cast<uint8_t>(number);
+    });
+  } else {
+    key_scale =
+        quantize(key, 127, [&](uint32_t d, int number) { *key_at(d) = static_cast<uint8_t>(number + 128); });
+  }
   std::memcpy(scales, &key_scale, sizeof key_scale);
 
   uint8_t* column = values + size_t{64} * (slot / 4) + slot % 4;

@@ -138,13 +138,11 @@ QWICK_INLINE U8 u8_and(U8 a, U8 b) {
 QWICK_INLINE U8 u8_or(U8 a, U8 b) {
   return {_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
 }
-template <int kBy>
-QWICK_INLINE U8 u8_shift_left(U8 x) {
-  return {_mm256_slli_epi16(x.lo, kBy), _mm256_slli_epi16(x.hi, kBy)};
+QWICK_INLINE U8 u8_shift_left(U8 x, int by) {
+  return {_mm256_slli_epi16(x.lo, by), _mm256_slli_epi16(x.hi, by)};
 }
-template <int kBy>
-QWICK_INLINE U8 u8_shift_right(U8 x) {
-  return {_mm256_srli_epi16(x.lo, kBy), _mm256_srli_epi16(x.hi, kBy)};
+QWICK_INLINE U8 u8_shift_right(U8 x, int by) {
+  return {_mm256_srli_epi16(x.lo, by), _mm256_srli_epi16(x.hi, by)};
 }
 
 QWICK_INLINE __m256i broadcast4(const void* x) {
@@ -161,10 +159,6 @@ QWICK_INLINE void hide(I32& x) {
   __asm__ volatile("" : "+x"(x.lo), "+x"(x.hi));
 }
 
-constexpr int zero_bits(int bits) {  // log2 of the zero point
-  return bits - 1;
-}
-
 #ifdef QWICK_VNNI
 QWICK_INLINE __m256i half_dot4(__m256i acc, __m256i u, __m256i s) {
   return _mm256_dpbusd_avx_epi32(acc, u, s);
@@ -176,7 +170,7 @@ QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
 // The dot products of a group, quad by quad: add() all eight, then total().
 template <int kBits>
 struct Dot {
-  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point, 0: without
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point that total() is with; 0: without
   I32 acc = {_mm256_setzero_si256(), _mm256_setzero_si256()};
 
   QWICK_MEMBER void add(int, U8 w, const int8_t* x) {
@@ -224,7 +218,7 @@ QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
 // 2^(8-b)/2 such sums before they widen to 32 bits.
 template <int kBits>
 struct Dot {
-  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point, 0: without
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point that total() is with; 0: without
   static constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
   I32 wide = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   U8 pairs = {_mm256_setzero_si256(), _mm256_setzero_si256()};

@@ -108,14 +108,11 @@ QWICK_INLINE U8 u8_and(U8 a, U8 b) {
 QWICK_INLINE U8 u8_or(U8 a, U8 b) {
   return _mm512_or_si512(a, b);
 }
-// Bits cross into the neighbour byte; callers mask them out.
-template <int kBy>
-QWICK_INLINE U8 u8_shift_left(U8 x) {
-  return _mm512_slli_epi16(x, kBy);
+QWICK_INLINE U8 u8_shift_left(U8 x, int by) {
+  return _mm512_slli_epi16(x, by);
 }
-template <int kBy>
-QWICK_INLINE U8 u8_shift_right(U8 x) {
-  return _mm512_srli_epi16(x, kBy);
+QWICK_INLINE U8 u8_shift_right(U8 x, int by) {
+  return _mm512_srli_epi16(x, by);
 }
 
 QWICK_INLINE I32 broadcast4(const void* x) {
@@ -129,10 +126,6 @@ QWICK_INLINE void hide(__m512i& x) {
   __asm__ volatile("" : "+v"(x));
 }
 
-constexpr int zero_bits(int bits) {  // log2 of the zero point
-  return bits - 1;
-}
-
 #ifdef QWICK_VNNI
 QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
   return _mm512_dpbusd_epi32(acc, w, x);
@@ -141,7 +134,7 @@ QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
 // The dot products of a group, quad by quad: add() all eight, then total().
 template <int kBits>
 struct Dot {
-  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point that total() is with
   I32 acc = _mm512_setzero_si512();
 
   QWICK_MEMBER void add(int, U8 w, const int8_t* x) { acc = _mm512_dpbusd_epi32(acc, w, broadcast4(x)); }
@@ -179,7 +172,7 @@ QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
 // 2^(8-b)/2 such sums before they widen to 32 bits; eight bits are widened first.
 template <int kBits>
 struct Dot {
-  static constexpr int kZeroBits = zero_bits(kBits);  // total() is with the zero point
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point that total() is with
   static constexpr int kAtOnce = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
   I32 wide = _mm512_setzero_si512();
   I32 pairs = _mm512_setzero_si512();

@@ -160,14 +160,12 @@ QWICK_INLINE U8 u8_or(U8 a, U8 b) {
   for (int i = 0; i < 64; ++i) a.v[i] |= b.v[i];
   return a;
 }
-template <int kBy>
-QWICK_INLINE U8 u8_shift_left(U8 x) {
-  for (uint8_t& byte : x.v) byte = static_cast<uint8_t>(byte << kBy);
+QWICK_INLINE U8 u8_shift_left(U8 x, int by) {
+  for (uint8_t& byte : x.v) byte = static_cast<uint8_t>(byte << by);
   return x;
 }
-template <int kBy>
-QWICK_INLINE U8 u8_shift_right(U8 x) {
-  for (uint8_t& byte : x.v) byte = static_cast<uint8_t>(byte >> kBy);
+QWICK_INLINE U8 u8_shift_right(U8 x, int by) {
+  for (uint8_t& byte : x.v) byte = static_cast<uint8_t>(byte >> by);
   return x;
 }
 // The compiler knows nothing of the value after this.
@@ -184,7 +182,7 @@ QWICK_INLINE I32 dot_peak(I32 acc, U8 w, U8 x) {
 // The dot products of a group, quad by quad: add() all eight, then total().
 template <int kBits>
 struct Dot {
-  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point: total() is with it
+  static constexpr int kZeroBits = kBits - 1;  // log2 of the zero point that total() is with
   I32 acc = {};
 
   QWICK_MEMBER void add(int, const U8& w, const int8_t* x) {
