@@ -18,9 +18,9 @@ def ask_streamed(server, content: str, **fields) -> str:
 
 
 def test_smollm_in_english(smollm):
-    question = "What is the opposite of hot?"  # one that so small a model is sure of
+    question = "What is the capital of France?"
     answer = ask(smollm, question, max_tokens=24)
-    assert "cold" in answer
+    assert "Paris" in answer
     assert ask_streamed(smollm, question, max_tokens=24) == answer
 
 
