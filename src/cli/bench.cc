@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "cli/input.h"
@@ -27,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kMaxBatch = 16;
 constexpr uint32_t kChatPrompt = 13;  // tokens of "你好" in Qwen3's template
 constexpr uint32_t kDecodeTokens = 48;
+constexpr uint32_t kBatchPrompt = 16;
+constexpr uint32_t kBatchTokens = 2 * kDecodeTokens;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -116,7 +119,8 @@ class EngineBench {
   double batch_tokens_per_second(uint32_t n_sequences) {
     std::vector<double> rates;
     for (uint32_t round = 0; round < n_rounds_; ++round) {
-      for (uint32_t i = 0; i < n_sequences; ++i) submit(prompt(16, ++n_prompts_), 2 * kDecodeTokens, false);
+      for (uint32_t i = 0; i < n_sequences; ++i)
+        submit(prompt(kBatchPrompt, ++n_prompts_), kBatchTokens, false);
       double begin = 0;
       double end = 1e9;
       const auto answers = finish_all();
@@ -144,7 +148,7 @@ class EngineBench {
     constexpr uint32_t kBefore = 16;  // tokens of each answer
     constexpr uint32_t kAnswer = 256;
     std::array<uint64_t, 4> streams{};
-    for (uint64_t& stream : streams) stream = submit(prompt(16, ++n_prompts_), kAnswer, false);
+    for (uint64_t& stream : streams) stream = submit(prompt(kBatchPrompt, ++n_prompts_), kAnswer, false);
     while (times_[streams.back()].size() < kBefore) wait();
     const double arrival = seconds_since(start_);
     const uint64_t arrived = submit(prompt(n_tokens, ++n_prompts_), 1, false);
@@ -310,10 +314,15 @@ int bench_limits(const Options& options) {
 }
 
 int bench_engine(const Options& options) {
+  if (options.rounds == 0) fail(ErrorCode::kInvalidArgument, "--rounds must be 1 or more");
   const Clock::time_point start = Clock::now();
   const ReadyModel loaded = load_ready_model(options);
   EngineBench bench(loaded, options);
   const double load_seconds = seconds_since(start);
+  if (bench.max_positions() < kBatchPrompt + kBatchTokens) {
+    fail(ErrorCode::kInvalidArgument, "a context of {} tokens is too short: {} are needed",
+         bench.max_positions(), kBatchPrompt + kBatchTokens);
+  }
   const Machine machine = measure_machine(options);
   if (!options.json) print(machine);
   Report report(machine, bench.backend(), options.json);

@@ -17,20 +17,22 @@ namespace {
 
 constexpr size_t kChunk = 64;  // tokens per forward pass; bounds the logits held at once
 
-// Log-probabilities of all ids.
-std::vector<double> log_softmax(std::span<const float> logits) {
+// What to subtract from a logit to get the logarithm of its probability.
+double log_sum_exp(std::span<const float> logits) {
   const float max = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
-  const double log_sum = max + std::log(sum);
-  std::vector<double> result(logits.begin(), logits.end());
-  for (double& value : result) value -= log_sum;
-  return result;
+  return max + std::log(sum);
 }
 
-double divergence(std::span<const double> reference, std::span<const double> other) {
+double divergence(std::span<const float> reference, std::span<const float> other) {
+  const double reference_log_sum = log_sum_exp(reference);
+  const double other_log_sum = log_sum_exp(other);
   double sum = 0;
-  for (size_t i = 0; i < reference.size(); ++i) sum += std::exp(reference[i]) * (reference[i] - other[i]);
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const double expected = reference[i] - reference_log_sum;
+    sum += std::exp(expected) * (expected - (other[i] - other_log_sum));
+  }
   return sum;
 }
 
@@ -43,17 +45,19 @@ class Scorer {
     std::iota(blocks_.begin(), blocks_.end(), 0);
   }
 
-  // The distributions after each of ids[begin, begin + n).
-  std::vector<std::vector<double>> step(std::span<const int32_t> ids, size_t begin, size_t n) {
+  // Scores what follows each of ids[begin, begin + n).
+  void step(std::span<const int32_t> ids, size_t begin, size_t n) {
     const StepBatch batch{
         {{blocks_, static_cast<uint32_t>(begin), ids.subspan(begin, n), static_cast<uint32_t>(n)}}};
-    const std::span<const float> logits = executor_.step(batch);
-    std::vector<std::vector<double>> distributions;
+    logits_ = executor_.step(batch);
     for (size_t i = 0; i < n; ++i) {
-      distributions.push_back(log_softmax(logits.subspan(i * (logits.size() / n), vocab_size_)));
-      log_probabilities_.push_back(distributions.back()[static_cast<size_t>(ids[begin + i + 1])]);
+      const std::span<const float> row = logits(i);
+      log_probabilities_.push_back(row[static_cast<size_t>(ids[begin + i + 1])] - log_sum_exp(row));
     }
-    return distributions;
+  }
+  // Of row i of the last step, for the ids of the model.
+  std::span<const float> logits(size_t i) const {
+    return logits_.subspan(i * executor_.vocab_size(), vocab_size_);
   }
 
   const std::vector<double>& log_probabilities() const { return log_probabilities_; }
@@ -66,6 +70,7 @@ class Scorer {
   Executor& executor_;
   size_t vocab_size_;
   std::vector<int32_t> blocks_;
+  std::span<const float> logits_;
   std::vector<double> log_probabilities_;
 };
 
@@ -86,14 +91,16 @@ Comparison compare(const ReadyModel& ready, const Options& options, std::span<co
   const auto n_scored = static_cast<double>(ids.size() - 1);
   for (size_t begin = 0; begin + 1 < ids.size(); begin += kChunk) {
     const size_t n = std::min(kChunk, ids.size() - 1 - begin);
-    const auto expected = reference.step(ids, begin, n);
-    const auto got = scorer.step(ids, begin, n);
+    reference.step(ids, begin, n);
+    scorer.step(ids, begin, n);
     for (size_t i = 0; i < n; ++i) {
-      result.mean_divergence += divergence(expected[i], got[i]) / n_scored;
-      const auto best = [](const std::vector<double>& p) {
-        return std::max_element(p.begin(), p.end()) - p.begin();
+      const std::span<const float> expected = reference.logits(i);
+      const std::span<const float> got = scorer.logits(i);
+      result.mean_divergence += divergence(expected, got) / n_scored;
+      const auto best = [](std::span<const float> row) {
+        return std::max_element(row.begin(), row.end()) - row.begin();
       };
-      if (best(expected[i]) == best(got[i])) result.same_best += 1 / n_scored;
+      if (best(expected) == best(got)) result.same_best += 1 / n_scored;
     }
   }
   result.reference_perplexity = reference.perplexity();

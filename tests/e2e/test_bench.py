@@ -27,6 +27,13 @@ def test_engine():
     assert report["first_token"]["ms"] > 0 and report["resident_mib"] > report["weight_mib"] > 1
 
 
+def test_engine_refuses():
+    for arguments, reason in [(["--rounds", "0"], "--rounds"), (["--ctx", "64"], "64 tokens is too short")]:
+        done = subprocess.run([BINARY, "bench", "engine", "demo", *arguments], capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 2 and reason in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_quality():
     """8 bits stay near the reference, 4 bits further away."""
     def compared(dtype):
