@@ -22,7 +22,8 @@ def main() -> int:
     parser.add_argument("build_dir", type=pathlib.Path)
     parser.add_argument("--pattern", default="**/exec/cpu/kernels_*.o")
     arguments = parser.parse_args()
-    objects = sorted(path for path in arguments.build_dir.glob(arguments.pattern) if "_test" not in path.name)
+    objects = sorted(path for path in arguments.build_dir.glob(arguments.pattern)
+                     if not path.name.endswith(("_test.cc.o", "_bench.cc.o")))
     n_bad = 0
     for path in objects:
         for symbol in weak_symbols(path):
