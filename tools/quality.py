@@ -25,7 +25,7 @@ and how often both have the same most probable token. Made by `tools/quality.py`
 The weights of the two real models are quantised in their files and enter the kernels exactly (K-quants:
 with scales rounded to f16; Q6_K in 8 bits), so what differs is the rounding of activations and cache. A
 change of perplexity has a standard error of about the root of 2 x divergence / tokens: for the real models
-here 0.2 to 0.4 %, so the divergence says more.
+here 0.1 to 0.4 %, so the divergence says more.
 
 | model | weights | cache | tokens | perplexity, reference | quantised | change | divergence | same best |
 |---|---|---|---|---|---|---|---|---|
