@@ -146,9 +146,11 @@ uint64_t spin_dots(size_t n_rounds) noexcept {
   I32 acc[kDotsInFlight];
   for (I32& sum : acc) sum = i32_set1(0);
   for (size_t i = 0; i < n_rounds; ++i) {
-    hide(w);  // or the products would be computed once
 #pragma GCC unroll 16
-    for (I32& sum : acc) sum = dot_peak(sum, w, x);
+    for (I32& sum : acc) {
+      hide(w);  // or the products would be computed once
+      sum = dot_peak(sum, w, x);
+    }
   }
   for (I32& sum : acc) hide(sum);
   return uint64_t{n_rounds} * kDotsInFlight * 64;

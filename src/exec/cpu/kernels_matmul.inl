@@ -5,6 +5,7 @@
 template <int kBits>
 constexpr uint32_t kQuantBytes = kBits * kTileRows * kGroup / 8;
 constexpr uint32_t kScaleBytes = 2 * kTileRows;
+constexpr uint32_t kFewTokens = 16;  // up to these, memory counts; beyond, arithmetic
 
 // Bytes' bits moved up by so many places, down when negative. They cross into the neighbour byte; callers
 // mask them out.
@@ -72,11 +73,11 @@ QWICK_INLINE void add_group(const uint8_t* p, const uint8_t* w_scales, const uin
   }
 }
 
-// One tile times kTokens tokens. For a token alone the next tile is called for from memory on the way:
-// its quants and scales are two streams, too short for the processor's own guess.
+// One tile times kTokens tokens. The first of few tokens call for the next tile from memory on the way
+// (`ahead` bytes on): its quants and scales are two streams, too short for the processor's own guess.
 template <int kBits, bool kHasMin, int kTokens>
-QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, const QuantRows* x,
-                              uint32_t first_token, float* y, size_t y_stride, bool accumulate) {
+QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t ahead, const QuantRows* x, uint32_t first_token,
+                              float* y, size_t y_stride, bool accumulate) {
   const uint32_t n_cols = x->n_cols;
   const uint32_t n_groups = n_cols / kGroup;
   const uint8_t* w_scales = tile + static_cast<size_t>(n_groups) * kQuantBytes<kBits>;
@@ -90,9 +91,9 @@ QWICK_INLINE void tile_tokens(const uint8_t* tile, size_t tile_bytes, const Quan
   for (uint32_t group = 0; group < n_groups; ++group) {
     const uint8_t* p = tile + static_cast<size_t>(group) * kQuantBytes<kBits>;
     const size_t scale_at = static_cast<size_t>(group) * kScaleBytes;
-    if constexpr (kTokens == 1) {
-      for (uint32_t i = 0; i < kQuantBytes<kBits>; i += 64) __builtin_prefetch(p + tile_bytes + i);
-      __builtin_prefetch(w_scales + scale_at + tile_bytes);
+    if (ahead > 0) {
+      for (uint32_t i = 0; i < kQuantBytes<kBits>; i += 64) prefetch_l2(p + ahead + i);
+      prefetch_l2(w_scales + scale_at + ahead);
     }
     add_group<kBits, kHasMin, kTokens>(p, w_scales + scale_at, w_minimums + scale_at, quants + group * kGroup,
                                        n_cols, scales + group, sums + group, n_groups, acc);
@@ -122,8 +123,9 @@ uint32_t tiles_tokens(const QuantMatrix* w, size_t tile_bytes, uint32_t tile_beg
                       bool accumulate) {
   if constexpr (kTokens <= kTokensAtOnce) {
     for (; t + kTokens <= n_tokens; t += kTokens) {
+      const size_t ahead = t == 0 && n_tokens <= kFewTokens ? tile_bytes : 0;
       for (uint32_t tile = tile_begin; tile < tile_end; ++tile) {
-        tile_tokens<kBits, kHasMin, kTokens>(w->data + tile * tile_bytes, tile_bytes, x, t,
+        tile_tokens<kBits, kHasMin, kTokens>(w->data + tile * tile_bytes, ahead, x, t,
                                              y + static_cast<size_t>(tile) * kTileRows, y_stride, accumulate);
       }
     }
@@ -139,7 +141,7 @@ void matmul_format(const QuantMatrix* w, uint32_t tile_begin, uint32_t tile_end,
   const size_t tile_bytes = (used_bytes + 63) / 64 * 64;
   // Few tokens: a tile in the first-level cache meets them all. Many: some of these in the first, a few
   // tiles in the second.
-  const uint32_t n_tiles = n_tokens > 16 ? 4 : 1;
+  const uint32_t n_tiles = n_tokens > kFewTokens ? 4 : 1;
   for (uint32_t first = tile_begin; first < tile_end; first += n_tiles) {
     const uint32_t end = tile_end - first < n_tiles ? tile_end : first + n_tiles;
     uint32_t t = 0;

@@ -74,7 +74,8 @@ QWICK_INLINE F32 f32_scale_by_power(F32 x, F32 n) {
 }
 // Lanes at and above `n` become `other`.
 QWICK_INLINE F32 f32_keep_first(F32 x, int n, float other) {
-  const __mmask16 first = static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __mmask16 first = _mm512_cmpgt_epi32_mask(_mm512_set1_epi32(n), lane);
   return _mm512_mask_mov_ps(_mm512_set1_ps(other), first, x);
 }
 QWICK_INLINE I32 i32_set1(int32_t x) {
@@ -95,6 +96,10 @@ QWICK_INLINE int32_t i32_reduce_add(I32 x) {
 }
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(x));
+}
+// To the second-level cache: what the first has outstanding at once is too little for memory's latency.
+QWICK_INLINE void prefetch_l2(const uint8_t* p) {
+  __builtin_prefetch(p, 0, 2);
 }
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
   return _mm512_load_si512(p);

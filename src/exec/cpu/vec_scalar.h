@@ -142,6 +142,10 @@ QWICK_INLINE int32_t i32_reduce_add(I32 x) {
 QWICK_INLINE void i8_store(int8_t* p, I32 x) {
   QWICK_LANES p[i] = static_cast<int8_t>(x.v[i]);
 }
+// To the second-level cache: what the first has outstanding at once is too little for memory's latency.
+QWICK_INLINE void prefetch_l2(const uint8_t* p) {
+  __builtin_prefetch(p, 0, 2);
+}
 QWICK_INLINE U8 u8_load(const uint8_t* p) {
   U8 r;
   __builtin_memcpy(&r, p, sizeof r);
