@@ -11,19 +11,12 @@
 #include "base/json.h"
 #include "cli/backend.h"
 #include "cli/input.h"
+#include "engine/logprobs.h"
 
 namespace qwick::cli {
 namespace {
 
 constexpr size_t kChunk = 64;  // tokens per forward pass; bounds the logits held at once
-
-// What to subtract from a logit to get the logarithm of its probability.
-double log_sum_exp(std::span<const float> logits) {
-  const float max = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
-  return max + std::log(sum);
-}
 
 double divergence(std::span<const float> reference, std::span<const float> other) {
   const double reference_log_sum = log_sum_exp(reference);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/logprobs.h"
 #include "engine/sampler.h"
 #include "engine/scheduler.h"
 
@@ -29,6 +30,7 @@ struct Engine::Impl {
         wake(std::move(the_wake)),
         scheduler(the_executor.options().n_blocks,
                   {.max_running = std::min(the_options.max_running, the_executor.options().max_step_logits),
+                   .max_step_logits = the_executor.options().max_step_logits,
                    .max_step_tokens = the_executor.options().max_step_tokens}),
         sampler(sampleable(may_sample, the_executor.vocab_size())),
         thread([this] { loop(); }) {}
@@ -59,6 +61,7 @@ struct Engine::Impl {
   void loop();
   bool take_inbox();
   void run_step();
+  void score_prompt(Sequence& sequence, std::span<const float> rows);
   void accept(Sequence& sequence, std::span<const float> logits);
   void publish();
 };
@@ -146,17 +149,40 @@ void Engine::Impl::run_step() {
   const std::span<Sequence* const> sequences = scheduler.sequences_in_step();
   size_t row = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
-    scheduler.note_computed(*sequences[i], static_cast<uint32_t>(batch.chunks[i].tokens.size()));
-    if (batch.chunks[i].n_logits == 0) continue;
-    accept(*sequences[i], logits.subspan(row++ * vocab_size, vocab_size));
+    Sequence& sequence = *sequences[i];
+    scheduler.note_computed(sequence, static_cast<uint32_t>(batch.chunks[i].tokens.size()));
+    const size_t n_rows = batch.chunks[i].n_logits;
+    const std::span<const float> rows = logits.subspan(row * vocab_size, n_rows * vocab_size);
+    row += n_rows;
+    if (sequence.n_unscored() > 0) score_prompt(sequence, rows);
+    if (n_rows > 0 && sequence.n_left() == 0) accept(sequence, rows.last(vocab_size));
   }
+}
+
+// The rows belong to the last tokens computed; row by row they tell of the token after.
+void Engine::Impl::score_prompt(Sequence& sequence, std::span<const float> rows) {
+  const size_t vocab_size = executor.vocab_size();
+  const size_t n_rows = rows.size() / vocab_size;
+  TokenEvent event{sequence.id, std::nullopt, std::nullopt, sequence.n_reused};
+  for (size_t i = 0; i < n_rows; ++i) {
+    const size_t next = sequence.n_cached - n_rows + i + 1;
+    // After a preemption some come again.
+    if (next != sequence.n_scored + 1 || next >= sequence.request.prompt.size()) continue;
+    event.prompt_logprobs.push_back(token_logprobs(rows.subspan(i * vocab_size, vocab_size),
+                                                   sequence.tokens[next],
+                                                   sequence.request.n_top_logprobs.value_or(0)));
+    ++sequence.n_scored;
+  }
+  events.push_back(std::move(event));
 }
 
 void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
   const GenerationRequest& request = sequence.request;
-  const int32_t token = sampler.sample(logits, request.sampling, sequence.seen_ids, sequence.tokens.size());
+  const int32_t token = sampler.sample(logits, request.sampling, sequence.seen, sequence.tokens.size(),
+                                       sequence.banned());
   sequence.append(token);
   TokenEvent event{sequence.id, token, std::nullopt, sequence.n_reused};
+  if (request.n_top_logprobs) event.logprobs = token_logprobs(logits, token, *request.n_top_logprobs);
   if (sequence.n_generated() == 1) {
     n_prompt_tokens += request.prompt.size();
     n_reused_tokens += sequence.n_reused;
@@ -166,8 +192,9 @@ void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
   } else if (sequence.n_generated() == request.max_tokens) {
     event.finish = FinishReason::kLength;
   }
-  events.push_back(event);
-  if (event.finish) scheduler.remove(sequence.id);
+  const bool is_last = event.finish.has_value();
+  events.push_back(std::move(event));
+  if (is_last) scheduler.remove(sequence.id);
 }
 
 // Hands the step's events over; wakes the reader only when it may be asleep.
@@ -176,7 +203,9 @@ void Engine::Impl::publish() {
   {
     const std::lock_guard lock(mutex);
     was_empty = outbox.empty();
-    outbox.insert(outbox.end(), events.begin(), events.end());
+    for (const TokenEvent& event : events) stats.n_generated_tokens += event.token ? 1 : 0;
+    outbox.insert(outbox.end(), std::make_move_iterator(events.begin()),
+                  std::make_move_iterator(events.end()));
     stats.n_running = static_cast<uint32_t>(scheduler.n_running());
     stats.n_waiting = static_cast<uint32_t>(scheduler.n_waiting() + submitted.size());
     stats.n_prompt_tokens += n_prompt_tokens;
@@ -184,7 +213,6 @@ void Engine::Impl::publish() {
     stats.n_preemptions = scheduler.n_preemptions();
     stats.n_blocks = scheduler.blocks().n_blocks();
     stats.n_blocks_in_use = scheduler.blocks().n_in_use();
-    for (const TokenEvent& event : events) stats.n_generated_tokens += event.token ? 1 : 0;
   }
   const bool filled = was_empty && !events.empty();
   events.clear();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <random>
 #include <thread>
@@ -74,6 +75,85 @@ TEST(Engine, PrefixIsComputedOnce) {
   other.use_cache = false;
   EXPECT_EQ(run(other), 200U);
   EXPECT_EQ(run(other), 200U);
+}
+
+TEST(Engine, PromptsThatBeginAlikeAreReadOnce) {
+  HashExecutor executor(200, 64);
+  executor.hold = true;
+  Engine engine(executor, kAll, {.max_running = 8}, nullptr);
+  std::map<uint64_t, GenerationRequest> asked;
+  for (int i = 0; i < 8; ++i) {
+    GenerationRequest made = hash_request(200, 1);
+    made.prompt.push_back(i);
+    asked[engine.submit(made)] = made;
+  }
+  executor.hold = false;
+  const auto answers = collect(engine, asked.size());
+  for (const auto& [id, made] : asked) EXPECT_EQ(answers.at(id).tokens, hash_answer(made));
+  EXPECT_EQ(executor.n_computed, 201U + 7 * (201 - 192));
+  EXPECT_EQ(engine.stats().n_reused_tokens, 7U * 192);
+}
+
+TEST(Engine, SpacesOfTheCacheShareNothing) {
+  HashExecutor executor(100);
+  Engine engine(executor, kAll, {}, nullptr);
+  GenerationRequest made = hash_request(100, 1);
+  const auto n_reused = [&](uint64_t space) {
+    made.cache_space = space;
+    const uint64_t id = engine.submit(made);
+    return collect(engine, 1).at(id).n_reused;
+  };
+  EXPECT_EQ(n_reused(0), 0U);
+  EXPECT_EQ(n_reused(7), 0U);
+  EXPECT_EQ(n_reused(8), 0U);
+  EXPECT_EQ(n_reused(7), 96U);
+  EXPECT_EQ(n_reused(0), 96U);
+}
+
+TEST(Engine, LogprobsOfPromptAndAnswer) {
+  HashExecutor executor(20);  // too few for all: some are read twice
+  Engine engine(executor, kAll, {.max_running = 6}, nullptr);
+  // The fake model gives the next token the logit 1, all others 0.
+  const double others = std::log(std::exp(1.0) + HashExecutor::kVocab - 1);
+  std::map<uint64_t, GenerationRequest> asked;
+  for (int i = 0; i < 10; ++i) {
+    GenerationRequest made = hash_request(60 + static_cast<size_t>(i), 60, i % 3);
+    made.n_top_logprobs = 2;
+    made.prompt_logprobs = i % 2 == 0;
+    asked[engine.submit(made)] = made;
+  }
+  const auto answers = collect(engine, asked.size());
+  EXPECT_GT(engine.stats().n_preemptions, 0U);
+  for (const auto& [id, made] : asked) {
+    const Answer& answer = answers.at(id);
+    EXPECT_EQ(answer.tokens, hash_answer(made));
+    ASSERT_EQ(answer.logprobs.size(), answer.tokens.size());
+    ASSERT_EQ(answer.prompt_logprobs.size(), made.prompt_logprobs ? made.prompt.size() - 1 : 0);
+    for (size_t i = 0; i < answer.prompt_logprobs.size(); ++i) {
+      const TokenLogprobs& logprobs = answer.prompt_logprobs[i];
+      const int32_t likely = HashExecutor::token_after(std::span(made.prompt).first(i + 1));
+      EXPECT_EQ(logprobs.token.id, made.prompt[i + 1]);
+      EXPECT_NEAR(logprobs.token.logprob, (made.prompt[i + 1] == likely ? 1 : 0) - others, 1e-5);
+      EXPECT_EQ(logprobs.top.at(0).id, likely);
+      EXPECT_EQ(logprobs.top.at(1).id, likely == 0 ? 1 : 0);
+    }
+    for (size_t i = 0; i < answer.logprobs.size(); ++i) {
+      EXPECT_EQ(answer.logprobs[i].token.id, answer.tokens[i]);
+      EXPECT_NEAR(answer.logprobs[i].token.logprob, 1 - others, 1e-5);
+    }
+  }
+}
+
+TEST(Engine, NoStopIdBeforeMinTokens) {
+  HashExecutor executor(32);
+  Engine engine(executor, kAll, {}, nullptr);
+  GenerationRequest made = hash_request(5, 10);
+  made.stop_ids = {hash_answer(made)[0]};
+  made.min_tokens = 4;
+  const uint64_t id = engine.submit(made);
+  const Answer answer = collect(engine, 1).at(id);
+  ASSERT_GE(answer.tokens.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NE(answer.tokens[i], made.stop_ids[0]);
 }
 
 TEST(Engine, PreemptionLosesNothing) {

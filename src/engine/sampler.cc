@@ -79,7 +79,7 @@ Sampler::Sampler(const std::vector<bool>& may_sample) {
     ++n_ids_;
   }
   QWICK_CHECK(n_ids_ > 0);
-  is_penalised_.resize(blocks_.size());
+  is_changed_.resize(blocks_.size());
   block_best_.resize(blocks_.size());
 }
 
@@ -89,8 +89,9 @@ bool Sampler::is_better(const Candidate& a, const Candidate& b) {
 }
 
 int32_t Sampler::sample(std::span<const float> logits, const SamplingParams& params,
-                        std::span<const int32_t> seen, uint64_t position) {
-  read(logits, params, seen);
+                        std::span<const SeenToken> seen, uint64_t position,
+                        std::span<const int32_t> banned) {
+  read(logits, params, seen, banned);
   if (params.temperature == 0) return best_id();
   const double uniform = uniform_draw(params.seed, position);
   if (params.top_k <= 0 && params.top_p >= 1 && params.min_p <= 0) return draw_from_all(uniform);
@@ -100,8 +101,9 @@ int32_t Sampler::sample(std::span<const float> logits, const SamplingParams& par
 
 std::vector<TokenProbability> Sampler::distribution(std::span<const float> logits,
                                                     const SamplingParams& params,
-                                                    std::span<const int32_t> seen) {
-  read(logits, params, seen);
+                                                    std::span<const SeenToken> seen,
+                                                    std::span<const int32_t> banned) {
+  read(logits, params, seen, banned);
   if (params.temperature == 0) return {{best_id(), 1.0}};
   filter(params);
   double total = 0;
@@ -115,12 +117,13 @@ std::vector<TokenProbability> Sampler::distribution(std::span<const float> logit
 }
 
 void Sampler::read(std::span<const float> logits, const SamplingParams& params,
-                   std::span<const int32_t> seen) {
+                   std::span<const SeenToken> seen, std::span<const int32_t> banned) {
   QWICK_CHECK(logits.size() >= static_cast<size_t>(blocks_.back().end));
   logits_ = logits;
   temperature_ = params.temperature;
-  std::fill(is_penalised_.begin(), is_penalised_.end(), uint8_t{0});
-  if (params.repetition_penalty != 1) penalise(static_cast<float>(params.repetition_penalty), seen);
+  std::fill(is_changed_.begin(), is_changed_.end(), uint8_t{0});
+  if (!params.depends_on_past()) seen = {};
+  if (!seen.empty() || !banned.empty() || !params.logit_bias.empty()) change_logits(params, seen, banned);
   for (size_t block = 0; block < blocks_.size(); ++block) block_best_[block] = max_of(logits_of(block));
   best_ = max_of(block_best_);
 }
@@ -135,26 +138,44 @@ std::optional<size_t> Sampler::block_of(int32_t id) const {
   return block;
 }
 
-// Only blocks with a seen id are copied, in the order of memory: seen ids are in any.
-void Sampler::penalise(float penalty, std::span<const int32_t> seen) {
-  penalised_.resize(logits_.size());
-  for (const int32_t id : seen) {
-    if (const std::optional<size_t> block = block_of(id)) is_penalised_[*block] = 1;
-  }
+// Only blocks with a changed id are copied, in the order of memory: the ids are in any.
+void Sampler::change_logits(const SamplingParams& params, std::span<const SeenToken> seen,
+                            std::span<const int32_t> banned) {
+  changed_.resize(logits_.size());
+  const auto mark = [&](int32_t id) {
+    if (const std::optional<size_t> block = block_of(id)) is_changed_[*block] = 1;
+  };
+  for (const SeenToken& token : seen) mark(token.id);
+  for (const LogitBias& bias : params.logit_bias) mark(bias.id);
+  for (const int32_t id : banned) mark(id);
   for (size_t block = 0; block < blocks_.size(); ++block) {
-    if (is_penalised_[block] == 0) continue;
+    if (is_changed_[block] == 0) continue;
     const auto [begin, end] = blocks_[block];
-    std::copy(logits_.begin() + begin, logits_.begin() + end, penalised_.begin() + begin);
+    std::copy(logits_.begin() + begin, logits_.begin() + end, changed_.begin() + begin);
   }
-  for (const int32_t id : seen) {  // outside of blocks nothing is read
-    if (static_cast<size_t>(id) >= penalised_.size()) continue;
-    float& logit = penalised_[static_cast<size_t>(id)];
-    logit = logit < 0 ? logit * penalty : logit / penalty;
+
+  // Outside of the copied blocks nothing is read.
+  const auto change = [&](int32_t id, auto to) {
+    if (static_cast<size_t>(id) >= changed_.size()) return;
+    float& logit = changed_[static_cast<size_t>(id)];
+    logit = to(logit);
+  };
+  for (const auto& [id, bias] : params.logit_bias) change(id, [&](float logit) { return logit + bias; });
+  const auto repetition = static_cast<float>(params.repetition_penalty);
+  const auto presence = static_cast<float>(params.presence_penalty);
+  const auto frequency = static_cast<float>(params.frequency_penalty);
+  for (const SeenToken& token : seen) {
+    change(token.id, [&](float logit) {
+      const float repeated = logit < 0 ? logit * repetition : logit / repetition;
+      if (token.n_generated == 0) return repeated;
+      return repeated - frequency * static_cast<float>(token.n_generated) - presence;
+    });
   }
+  for (const int32_t id : banned) change(id, [](float /*logit*/) { return -kInfinity; });
 }
 
 std::span<const float> Sampler::logits_of(size_t block) const {
-  const float* all = is_penalised_[block] != 0 ? penalised_.data() : logits_.data();
+  const float* all = is_changed_[block] != 0 ? changed_.data() : logits_.data();
   return {all + blocks_[block].begin, all + blocks_[block].end};
 }
 

@@ -14,6 +14,12 @@
 
 namespace qwick {
 
+// A distinct id of prompt or output.
+struct SeenToken {
+  int32_t id = 0;
+  uint32_t n_generated = 0;  // how often it is in the output
+};
+
 struct TokenProbability {
   int32_t id;
   double probability;
@@ -26,14 +32,15 @@ class Sampler {
   explicit Sampler(const std::vector<bool>& may_sample);
 
   // `logits`: [vocab_size] f32, all ids that may be chosen among them. `seen`: the distinct ids of prompt
-  // and output so far, for the repetition penalty. `position`: how many tokens precede the one to
-  // choose; with the seed it determines the draw.
-  int32_t sample(std::span<const float> logits, const SamplingParams& params, std::span<const int32_t> seen,
-                 uint64_t position);
+  // and output so far, for the penalties. `position`: how many tokens precede the one to choose; with the
+  // seed it determines the draw. `banned`: ids not to be chosen this time.
+  int32_t sample(std::span<const float> logits, const SamplingParams& params, std::span<const SeenToken> seen,
+                 uint64_t position, std::span<const int32_t> banned = {});
 
   // What sample() draws from: every id that may come, with its probability.
   std::vector<TokenProbability> distribution(std::span<const float> logits, const SamplingParams& params,
-                                             std::span<const int32_t> seen);
+                                             std::span<const SeenToken> seen,
+                                             std::span<const int32_t> banned = {});
 
  private:
   struct Candidate {
@@ -48,9 +55,11 @@ class Sampler {
 
   static bool is_better(const Candidate& a, const Candidate& b);
 
-  void read(std::span<const float> logits, const SamplingParams& params, std::span<const int32_t> seen);
+  void read(std::span<const float> logits, const SamplingParams& params, std::span<const SeenToken> seen,
+            std::span<const int32_t> banned);
   std::optional<size_t> block_of(int32_t id) const;
-  void penalise(float penalty, std::span<const int32_t> seen);
+  void change_logits(const SamplingParams& params, std::span<const SeenToken> seen,
+                     std::span<const int32_t> banned);
   std::span<const float> logits_of(size_t block) const;
   int32_t best_id() const;
   float scale(float logit) const;
@@ -72,8 +81,8 @@ class Sampler {
 
   // Of the logits at hand.
   std::span<const float> logits_;
-  std::vector<float> penalised_;       // [vocab_size]; filled only in blocks with a penalised id
-  std::vector<uint8_t> is_penalised_;  // by block
+  std::vector<float> changed_;         // [vocab_size]; filled only in blocks with a changed logit
+  std::vector<uint8_t> is_changed_;    // by block
   std::vector<float> block_best_;      // by block: the greatest logit; NaN counts as minus infinity
   float best_ = 0;                     // the greatest of all
   double temperature_ = 1;

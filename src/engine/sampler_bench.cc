@@ -34,8 +34,8 @@ void sample(benchmark::State& state, SamplingParams params, double penalty) {
   std::vector<bool> may_sample(kVocab, true);
   std::fill(may_sample.begin() + kIds, may_sample.end(), false);
   Sampler sampler(may_sample);
-  std::vector<int32_t> seen;
-  for (size_t i = 0; i < 500; ++i) seen.push_back(static_cast<int32_t>(i * i * 7 % kIds));
+  std::vector<SeenToken> seen;
+  for (size_t i = 0; i < 500; ++i) seen.push_back({static_cast<int32_t>(i * i * 7 % kIds), 0});
   uint64_t position = 0;
   for (auto _ : state) {
     const std::span<const float> row(logits.data() + position % kRows * kVocab, kVocab);

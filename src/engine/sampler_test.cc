@@ -16,10 +16,13 @@
 namespace qwick {
 namespace {
 
-std::vector<int32_t> distinct(std::vector<int32_t> ids) {
+// As a prompt leaves them.
+std::vector<SeenToken> distinct(std::vector<int32_t> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
+  std::vector<SeenToken> seen;
+  for (const int32_t id : ids) seen.push_back({id, 0});
+  return seen;
 }
 
 TEST(Sampler, KeepsWhatTransformersKeeps) {
@@ -111,7 +114,7 @@ TEST(Sampler, SurvivesHostileLogits) {
     for (const double temperature : {0.0, 1e-300, 1.0, 2.0}) {
       for (const double top_p : {0.0, 0.9, 1.0}) {
         const SamplingParams params{temperature, 2, top_p, 0.1, 1.5, 7};
-        const int32_t id = sampler.sample(logits, params, std::vector<int32_t>{0, 1}, 3);
+        const int32_t id = sampler.sample(logits, params, distinct({0, 1}), 3);
         EXPECT_GE(id, 0);
         EXPECT_LT(id, 4);
       }
@@ -123,16 +126,22 @@ TEST(Sampler, SurvivesHostileLogits) {
 std::vector<TokenProbability> plain_distribution(std::vector<float> logits,
                                                  const std::vector<bool>& may_sample,
                                                  const SamplingParams& params,
-                                                 std::span<const int32_t> seen) {
+                                                 std::span<const SeenToken> seen,
+                                                 std::span<const int32_t> banned) {
   struct Entry {
     int32_t id;
     float logit;
   };
   const auto penalty = static_cast<float>(params.repetition_penalty);
-  for (const int32_t id : seen) {
+  for (const auto& [id, bias] : params.logit_bias) logits[static_cast<size_t>(id)] += bias;
+  for (const auto& [id, n_generated] : seen) {
     float& logit = logits[static_cast<size_t>(id)];
     if (penalty != 1) logit = logit < 0 ? logit * penalty : logit / penalty;
+    logit -= static_cast<float>(params.frequency_penalty) * static_cast<float>(n_generated);
+    if (n_generated > 0) logit -= static_cast<float>(params.presence_penalty);
   }
+  for (const int32_t id : banned)
+    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
   std::vector<Entry> entries;
   for (size_t id = 0; id < may_sample.size(); ++id) {
     if (may_sample[id]) entries.push_back({static_cast<int32_t>(id), logits[id]});
@@ -211,18 +220,27 @@ TEST(Sampler, AgreesWithPlainOne) {
     const size_t n = 1 + random() % (round % 10 == 0 ? 5000 : 600);
     const std::vector<float> logits = odd_logits(n, random);
     const std::vector<bool> may_sample = odd_choice(n, random);
-    const SamplingParams params{.temperature = one_of({0, 1e-30, 0.1, 0.6, 1, 1.7, 1e8}),
-                                .top_k = static_cast<int32_t>(one_of({0, 0, 1, 2, 20, 40, 1000})),
-                                .top_p = one_of({0, 0.5, 0.95, 0.999, 1, 1}),
-                                .min_p = one_of({0, 0, 0.05, 0.5, 1}),
-                                .repetition_penalty = one_of({1, 1.3, 0.8}),
-                                .seed = random()};
-    std::vector<int32_t> seen;
-    for (size_t i = random() % 40; i > 0; --i) seen.push_back(static_cast<int32_t>(random() % n));
-    seen = distinct(seen);
+    const auto some_ids = [&](size_t most) {
+      std::vector<int32_t> ids(random() % most);
+      for (int32_t& id : ids) id = static_cast<int32_t>(random() % n);
+      return ids;
+    };
+    SamplingParams params{.temperature = one_of({0, 1e-30, 0.1, 0.6, 1, 1.7, 1e8}),
+                          .top_k = static_cast<int32_t>(one_of({0, 0, 1, 2, 20, 40, 1000})),
+                          .top_p = one_of({0, 0.5, 0.95, 0.999, 1, 1}),
+                          .min_p = one_of({0, 0, 0.05, 0.5, 1}),
+                          .repetition_penalty = one_of({1, 1, 1.3, 0.8}),
+                          .seed = random(),
+                          .presence_penalty = one_of({0, 0, 1.5, -2}),
+                          .frequency_penalty = one_of({0, 0, 0.5, -1})};
+    for (const int32_t id : some_ids(round % 3 == 0 ? 10 : 1))
+      params.logit_bias.push_back({id, static_cast<float>(one_of({-100, -1, 2, 100}))});
+    std::vector<SeenToken> seen = distinct(some_ids(40));
+    for (SeenToken& token : seen) token.n_generated = static_cast<uint32_t>(random() % 3);
+    const std::vector<int32_t> banned = some_ids(round % 4 == 0 ? 5 : 1);
     Sampler sampler(may_sample);
-    const auto wanted = plain_distribution(logits, may_sample, params, seen);
-    const auto kept = sampler.distribution(logits, params, seen);
+    const auto wanted = plain_distribution(logits, may_sample, params, seen, banned);
+    const auto kept = sampler.distribution(logits, params, seen, banned);
     ASSERT_EQ(kept.size(), wanted.size()) << "round " << round;
     for (size_t i = 0; i < kept.size(); ++i) {
       ASSERT_EQ(kept[i].id, wanted[i].id) << "round " << round;
@@ -232,7 +250,7 @@ TEST(Sampler, AgreesWithPlainOne) {
       double rest = uniform_draw(params.seed, position);
       size_t i = 0;
       while (i + 1 < wanted.size() && (rest -= wanted[i].probability) >= 0) ++i;
-      ASSERT_EQ(sampler.sample(logits, params, seen, position), wanted[i].id) << "round " << round;
+      ASSERT_EQ(sampler.sample(logits, params, seen, position, banned), wanted[i].id) << "round " << round;
     }
     n_kept += kept.size();
   }

@@ -13,32 +13,50 @@ size_t n_blocks_lacking(const Sequence& sequence) {
   return sequence.tokens.size() / kCacheBlockTokens + 1 - sequence.blocks.size();
 }
 
+std::span<const int32_t> block_tokens(const Sequence& sequence, size_t first) {
+  return std::span(sequence.tokens).subspan(first, kCacheBlockTokens);
+}
+
+// May the next block come from the cache?
+bool may_reuse(const Sequence& sequence) {
+  return sequence.request.use_cache && sequence.n_unscored() == 0 &&
+         sequence.blocks.size() * kCacheBlockTokens == sequence.n_cached &&
+         sequence.n_cached + kCacheBlockTokens < sequence.tokens.size();
+}
+
 }  // namespace
 
 Sequence::Sequence(uint64_t sequence_id, GenerationRequest generation_request)
-    : id(sequence_id), request(std::move(generation_request)), tokens(request.prompt), chain{0} {
+    : id(sequence_id),
+      request(std::move(generation_request)),
+      tokens(request.prompt),
+      chain{request.cache_space} {
   const size_t most_tokens = tokens.size() + request.max_tokens;
   tokens.reserve(most_tokens);
   blocks.reserve(most_tokens / kCacheBlockTokens + 1);
   chain.reserve(most_tokens / kCacheBlockTokens + 1);
-  for (const int32_t token : tokens) note_seen(token);
+  for (const int32_t token : tokens) note_seen(token, 0);
 }
 
 void Sequence::append(int32_t token) {
   tokens.push_back(token);
-  note_seen(token);
+  note_seen(token, 1);
 }
 
-void Sequence::note_seen(int32_t token) {
-  if (request.sampling.repetition_penalty == 1) return;
+void Sequence::note_seen(int32_t token, uint32_t n_generated) {
+  if (!request.sampling.depends_on_past()) return;
   const auto index = static_cast<size_t>(token);
-  if (index >= is_seen.size()) is_seen.resize(index + 1);
-  if (!is_seen[index]) seen_ids.push_back(token);
-  is_seen[index] = true;
+  if (index >= seen_at_.size()) seen_at_.resize(index + 1);
+  if (seen_at_[index] == 0) {
+    seen.push_back({token, 0});
+    seen_at_[index] = static_cast<uint32_t>(seen.size());
+  }
+  seen[seen_at_[index] - 1].n_generated += n_generated;
 }
 
 Scheduler::Scheduler(uint32_t n_blocks, SchedulerOptions options) : blocks_(n_blocks), options_(options) {
   QWICK_CHECK(options_.max_running > 0 && options_.max_step_tokens > 0);
+  QWICK_CHECK(options_.max_step_logits >= options_.max_running);
   QWICK_CHECK(options_.max_prompt_tokens_beside_answers > 0);
 }
 
@@ -73,14 +91,21 @@ std::vector<std::unique_ptr<Sequence>> Scheduler::remove_all() {
 void Scheduler::plan(StepBatch& batch) {
   batch.chunks.clear();
   in_step_.clear();
+  keys_being_read_.clear();
+  n_logits_left_ = options_.max_step_logits;
   uint32_t n_places = options_.max_step_tokens;
   // By arrival. running_ may lose its end on the way.
   const auto add_chunks = [&](bool of_answers, uint32_t budget) {
     budget = std::min(budget, n_places);
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Sequence& sequence = *running_[i];
-      if ((sequence.n_left() == 1) != of_answers || is_in_step(sequence)) continue;
-      const uint32_t n_tokens = reserve(sequence, std::min(budget, sequence.n_left()));
+      if (is_in_step(sequence)) continue;
+      if (!of_answers) reuse_prefix(sequence);
+      if ((sequence.n_left() == 1) != of_answers || is_being_read(sequence)) continue;
+      uint32_t n_wanted = std::min(budget, sequence.n_left());
+      if (sequence.n_unscored() > 0) n_wanted = std::min(n_wanted, n_logits_left_);
+      if (n_wanted == sequence.n_left() && n_logits_left_ == 0) continue;
+      const uint32_t n_tokens = reserve(sequence, n_wanted);
       if (n_tokens == 0) continue;
       add_chunk(sequence, n_tokens, batch);
       budget -= n_tokens;
@@ -95,6 +120,13 @@ void Scheduler::plan(StepBatch& batch) {
 
 bool Scheduler::is_in_step(const Sequence& sequence) const {
   return std::find(in_step_.begin(), in_step_.end(), &sequence) != in_step_.end();
+}
+
+// Does a sequence before this one read the same block in this step? Then this one waits, and finds it.
+bool Scheduler::is_being_read(const Sequence& sequence) const {
+  if (!may_reuse(sequence)) return false;
+  const ChainKey key = chain_key(sequence.chain.back(), block_tokens(sequence, sequence.n_cached));
+  return std::find(keys_being_read_.begin(), keys_being_read_.end(), key) != keys_being_read_.end();
 }
 
 // Waiting sequences run as soon as there is a place, and blocks for what they and those that run before
@@ -117,17 +149,15 @@ void Scheduler::admit() {
 
 // Takes over remembered blocks; at least one token is left to compute, for its logits.
 void Scheduler::reuse_prefix(Sequence& sequence) {
-  if (!sequence.request.use_cache) return;
-  const std::span<const int32_t> tokens(sequence.tokens);
-  while (sequence.n_cached + kCacheBlockTokens < tokens.size()) {
-    const auto block_tokens = tokens.subspan(sequence.n_cached, kCacheBlockTokens);
-    const std::optional<int32_t> block = blocks_.reuse(sequence.chain.back(), block_tokens);
+  while (may_reuse(sequence)) {
+    const auto tokens = block_tokens(sequence, sequence.n_cached);
+    const std::optional<int32_t> block = blocks_.reuse(sequence.chain.back(), tokens);
     if (!block) break;
     sequence.blocks.push_back(*block);
-    sequence.chain.push_back(chain_key(sequence.chain.back(), block_tokens));
+    sequence.chain.push_back(chain_key(sequence.chain.back(), tokens));
     sequence.n_cached += kCacheBlockTokens;
+    if (sequence.n_generated() == 0) sequence.n_reused += kCacheBlockTokens;
   }
-  if (sequence.n_generated() == 0) sequence.n_reused = sequence.n_cached;
 }
 
 // Gets blocks for n_tokens more and returns for how many tokens there are some now: when blocks run out
@@ -159,24 +189,33 @@ void Scheduler::free_blocks(Sequence& sequence) {
   sequence.blocks.clear();
   sequence.chain.resize(1);
   sequence.n_cached = 0;
+  if (sequence.n_generated() == 0) sequence.n_reused = 0;
 }
 
 void Scheduler::add_chunk(Sequence& sequence, uint32_t n_tokens, StepBatch& batch) {
-  const bool reaches_end = n_tokens == sequence.n_left();
+  uint32_t n_logits = n_tokens == sequence.n_left() ? 1 : 0;
+  if (sequence.n_unscored() > 0) n_logits = n_tokens;
+  n_logits_left_ -= n_logits;
   batch.chunks.push_back({sequence.blocks, sequence.n_cached,
-                          std::span(sequence.tokens).subspan(sequence.n_cached, n_tokens),
-                          reaches_end ? 1U : 0U});
+                          std::span(sequence.tokens).subspan(sequence.n_cached, n_tokens), n_logits});
   in_step_.push_back(&sequence);
+  if (!sequence.request.use_cache) return;
+  ChainKey key = sequence.chain.back();
+  const uint32_t end = sequence.n_cached + n_tokens;
+  for (size_t first = (sequence.chain.size() - 1) * kCacheBlockTokens;
+       first < end && first + kCacheBlockTokens <= sequence.tokens.size(); first += kCacheBlockTokens) {
+    key = chain_key(key, block_tokens(sequence, first));
+    keys_being_read_.push_back(key);
+  }
 }
 
 void Scheduler::note_computed(Sequence& sequence, uint32_t n_tokens) {
   sequence.n_cached += n_tokens;
-  const std::span<const int32_t> tokens(sequence.tokens);
   for (size_t full = sequence.chain.size(); full * kCacheBlockTokens <= sequence.n_cached; ++full) {
-    const auto block_tokens = tokens.subspan((full - 1) * kCacheBlockTokens, kCacheBlockTokens);
+    const auto tokens = block_tokens(sequence, (full - 1) * kCacheBlockTokens);
     if (sequence.request.use_cache)
-      blocks_.remember(sequence.blocks[full - 1], sequence.chain.back(), block_tokens);
-    sequence.chain.push_back(chain_key(sequence.chain.back(), block_tokens));
+      blocks_.remember(sequence.blocks[full - 1], sequence.chain.back(), tokens);
+    sequence.chain.push_back(chain_key(sequence.chain.back(), tokens));
   }
 }
 

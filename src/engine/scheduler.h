@@ -13,6 +13,7 @@
 
 #include "engine/block_manager.h"
 #include "engine/request.h"
+#include "engine/sampler.h"
 #include "exec/executor.h"
 
 namespace qwick {
@@ -25,17 +26,27 @@ struct Sequence {
   uint32_t n_cached = 0;          // tokens whose keys and values are in the cache
   std::vector<int32_t> blocks;    // of the cache
   std::vector<ChainKey> chain;    // [i]: key of the tokens before block i; grows as blocks fill
-  uint32_t n_reused = 0;          // prompt tokens that came from the cache when it was first admitted
-  std::vector<int32_t> seen_ids;  // distinct ids of tokens, kept only for a repetition penalty
-  std::vector<bool> is_seen;      // by id
+  uint32_t n_reused = 0;          // prompt tokens that came from the cache
+  uint32_t n_scored = 0;          // prompt tokens whose log-probabilities have been given, where asked for
+  std::vector<SeenToken> seen;    // the distinct ids of tokens, kept only for penalties
 
   Sequence(uint64_t sequence_id, GenerationRequest generation_request);
   void append(int32_t token);
   uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size() - request.prompt.size()); }
   uint32_t n_left() const { return static_cast<uint32_t>(tokens.size()) - n_cached; }  // to compute
+  // Prompt tokens whose log-probabilities are still to be given.
+  uint32_t n_unscored() const {
+    return request.prompt_logprobs ? static_cast<uint32_t>(request.prompt.size()) - 1 - n_scored : 0;
+  }
+  // Ids that are not to come next.
+  std::span<const int32_t> banned() const {
+    return n_generated() < request.min_tokens ? std::span(request.stop_ids) : std::span<const int32_t>();
+  }
 
  private:
-  void note_seen(int32_t token);
+  void note_seen(int32_t token, uint32_t n_generated);
+
+  std::vector<uint32_t> seen_at_;  // by id: place in `seen`, plus 1
 };
 
 // A step of a few answers takes about as long as reading all weights once; a token of a prompt beside them
@@ -45,6 +56,7 @@ inline constexpr uint32_t kPromptTokensBesideAnswers = 16;
 
 struct SchedulerOptions {
   uint32_t max_running = 16;
+  uint32_t max_step_logits = 16;                                           // max_running or more
   uint32_t max_step_tokens = 256;                                          // of prompts and answers together
   uint32_t max_prompt_tokens_beside_answers = kPromptTokensBesideAnswers;  // 1 or more
 };
@@ -58,8 +70,8 @@ class Scheduler {
   std::unique_ptr<Sequence> remove(uint64_t id);
   std::vector<std::unique_ptr<Sequence>> remove_all();
 
-  // Fills `batch`. Chunks that reach the end of their sequence ask for one row of logits; chunk i
-  // belongs to sequences_in_step()[i].
+  // Fills `batch`. Chunks that reach the end of their sequence ask for one row of logits, those whose
+  // prompt is to be scored for all; chunk i belongs to sequences_in_step()[i].
   void plan(StepBatch& batch);
   // Until the next plan(). Sequences removed since then are gone, their places in the list are not.
   std::span<Sequence* const> sequences_in_step() const { return in_step_; }
@@ -76,6 +88,7 @@ class Scheduler {
   void admit();
   void reuse_prefix(Sequence& sequence);
   bool is_in_step(const Sequence& sequence) const;
+  bool is_being_read(const Sequence& sequence) const;
   uint32_t reserve(Sequence& sequence, uint32_t n_tokens);
   void free_blocks(Sequence& sequence);
   void add_chunk(Sequence& sequence, uint32_t n_tokens, StepBatch& batch);
@@ -86,6 +99,8 @@ class Scheduler {
   std::deque<std::unique_ptr<Sequence>> waiting_;   // by arrival
   std::vector<std::unique_ptr<Sequence>> running_;  // by arrival
   std::vector<Sequence*> in_step_;
+  uint32_t n_logits_left_ = 0;             // of the step being planned
+  std::vector<ChainKey> keys_being_read_;  // of the blocks of prompts in it
 };
 
 }  // namespace qwick

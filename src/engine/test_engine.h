@@ -62,11 +62,14 @@ class HashExecutor : public Executor {
     for (const SequenceChunk& chunk : batch.chunks) {
       const std::span<const int32_t> tokens = cache_.write(chunk);
       n_tokens += static_cast<uint32_t>(chunk.tokens.size());
-      if (chunk.n_logits == 0) continue;
-      logits_.resize(logits_.size() + kVocab);
-      logits_[logits_.size() - kVocab + static_cast<size_t>(token_after(tokens))] = 1;
+      for (uint32_t left = chunk.n_logits; left > 0; --left) {
+        logits_.resize(logits_.size() + kVocab);
+        const auto next = static_cast<size_t>(token_after(tokens.first(tokens.size() - left + 1)));
+        logits_[logits_.size() - kVocab + next] = 1;
+      }
     }
     QWICK_CHECK(n_tokens <= options_.max_step_tokens && n_tokens > 0);
+    QWICK_CHECK(logits_.size() <= size_t{options_.max_step_logits} * kVocab);
     n_computed += n_tokens;
     largest_batch = std::max(largest_batch.load(), static_cast<uint32_t>(batch.chunks.size()));
     if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -112,6 +115,8 @@ struct Answer {
   FinishReason finish = FinishReason::kCancelled;
   uint32_t n_finishes = 0;
   uint32_t n_reused = 0;
+  std::vector<TokenLogprobs> logprobs;
+  std::vector<TokenLogprobs> prompt_logprobs;
 };
 
 // Collects events until n requests have ended.
@@ -122,6 +127,9 @@ inline std::map<uint64_t, Answer> collect(Engine& engine, size_t n) {
       Answer& answer = answers[event.request_id];
       if (event.token) answer.tokens.push_back(*event.token);
       answer.n_reused = std::max(answer.n_reused, event.n_reused);
+      if (event.logprobs) answer.logprobs.push_back(*event.logprobs);
+      answer.prompt_logprobs.insert(answer.prompt_logprobs.end(), event.prompt_logprobs.begin(),
+                                    event.prompt_logprobs.end());
       if (event.finish) {
         answer.finish = *event.finish;
         ++answer.n_finishes;
