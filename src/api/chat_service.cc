@@ -1,5 +1,6 @@
 #include "api/chat_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/errors.h"
@@ -13,89 +14,86 @@ bool opens_thinking(std::string_view prompt) {
   return end != std::string_view::npos && prompt.substr(0, end + 1).ends_with("<think>");
 }
 
+constexpr std::string_view kSpaces = " \t\r\n";
+
+// Cuts a prompt behind the last message, whose end templates may trim, as transformers does.
+void cut_after_final_message(std::string& prompt, std::string_view content) {
+  const size_t first = std::min(content.find_first_not_of(kSpaces), content.size());
+  std::string_view trimmed = content.substr(first);
+  trimmed = trimmed.substr(0, trimmed.find_last_not_of(kSpaces) + 1);
+  const size_t at = prompt.rfind(trimmed);
+  if (trimmed.empty() || at == std::string::npos) {
+    invalid_field("continue_final_message", trimmed.empty()
+                                                ? "the last message is empty; leave it out"
+                                                : "the chat template does not show the last message as it is");
+  }
+  const bool is_whole = std::string_view(prompt).substr(at).starts_with(content.substr(first));
+  prompt.resize(at + (is_whole ? content.size() - first : trimmed.size()));
+}
+
 }  // namespace
-
-SamplingParams resolve_sampling(const SamplingFields& request, const GenerationDefaults& defaults,
-                                uint64_t random_seed) {
-  const double default_temperature =
-      defaults.do_sample.value_or(true) ? defaults.temperature.value_or(1.0) : 0.0;
-  SamplingParams params;
-  params.temperature = request.temperature.value_or(default_temperature);
-  params.top_k = request.top_k.value_or(defaults.top_k.value_or(0));
-  params.top_p = request.top_p.value_or(defaults.top_p.value_or(1.0));
-  params.min_p = request.min_p.value_or(defaults.min_p.value_or(0.0));
-  params.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty.value_or(1.0));
-  params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : random_seed;
-  return params;
-}
-
-uint32_t resolve_max_tokens(const ChatRequest& request, size_t n_prompt_tokens, uint32_t context_length) {
-  constexpr const char* kCode = "context_length_exceeded";
-  if (n_prompt_tokens >= context_length) {
-    throw ApiError(
-        400,
-        fmt::format("messages: this model's maximum context length is {} tokens, but the prompt has "
-                    "{}; shorten the messages",
-                    context_length, n_prompt_tokens),
-        "messages", kCode);
-  }
-  const auto n_left = static_cast<uint32_t>(context_length - n_prompt_tokens);
-  const uint32_t n_asked = request.max_tokens.value_or(n_left);
-  if (n_asked > n_left) {
-    throw ApiError(
-        400,
-        fmt::format("{}: this model's maximum context length is {} tokens, but the prompt has {} and "
-                    "{} are to be generated; ask for at most {}",
-                    request.max_tokens_field, context_length, n_prompt_tokens, n_asked, n_left),
-        request.max_tokens_field, kCode);
-  }
-  return n_asked;
-}
 
 ChatService::ChatService(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                          GenerationDefaults defaults, uint32_t context_length)
     : tokenizer_(&tokenizer),
       template_(&chat_template),
-      defaults_(std::move(defaults)),
-      context_length_(context_length),
-      stop_ids_(defaults_.eos_ids),
-      guard_(tokenizer) {
-  if (const auto eos = tokenizer.eos_id(); stop_ids_.empty() && eos) stop_ids_.push_back(*eos);
-}
+      resolver_(tokenizer, std::move(defaults), context_length),
+      guard_(tokenizer) {}
 
-PreparedChat ChatService::prepare(const ChatRequest& request, uint64_t random_seed) const {
+ChatService::Prompt ChatService::render(const ChatRequest& request) const {
   ChatTemplate::Input input;
   input.messages = request.messages;
   input.variables = request.template_variables;
+  input.add_generation_prompt = request.add_generation_prompt;
   if (request.enable_thinking) input.variables["enable_thinking"] = *request.enable_thinking;
+  Prompt prompt;
   const bool messages_marked = guard_.mark(input.messages);
-  const bool marked = guard_.mark(input.variables) || messages_marked;
-
-  PreparedChat prepared;
-  std::string prompt;
+  prompt.is_marked = guard_.mark(input.variables) || messages_marked;
   try {
-    prompt = template_->render(input);
+    prompt.text = template_->render(input);
   } catch (const Error& error) {
     throw from_error(error, "messages");
   }
-  std::vector<int32_t>& ids = prepared.generation.prompt;
-  if (marked) {
-    for (const SpecialTextGuard::Piece& piece : guard_.split(prompt)) {
-      const std::vector<int32_t> more = tokenizer_->encode(piece.text, piece.special);
-      ids.insert(ids.end(), more.begin(), more.end());
-    }
-  } else {
-    ids = tokenizer_->encode(prompt, SpecialText::kParse);
+  if (request.continue_final_message) {
+    cut_after_final_message(prompt.text, input.messages.back()["content"].get_ref<const std::string&>());
   }
-  if (ids.empty()) invalid_field("messages", "the chat template makes an empty prompt of them");
+  return prompt;
+}
 
-  prepared.generation.sampling = resolve_sampling(request.sampling, defaults_, random_seed);
-  prepared.generation.max_tokens = resolve_max_tokens(request, ids.size(), context_length_);
-  prepared.generation.stop_ids = stop_ids_;
-  prepared.generation.use_cache = request.use_cache;
-  prepared.thinking = opens_thinking(prompt)                   ? Thinking::kOpened
-                      : request.enable_thinking.value_or(true) ? Thinking::kByTag
-                                                               : Thinking::kOff;
+std::string ChatService::prompt_text(const ChatRequest& request) const {
+  const Prompt prompt = render(request);
+  if (!prompt.is_marked) return prompt.text;
+  std::string text;
+  for (const SpecialTextGuard::Piece& piece : guard_.split(prompt.text)) text += piece.text;
+  return text;
+}
+
+std::vector<int32_t> ChatService::encode(const Prompt& prompt) const {
+  if (!prompt.is_marked) return tokenizer_->encode(prompt.text, SpecialText::kParse);
+  std::vector<int32_t> ids;
+  for (const SpecialTextGuard::Piece& piece : guard_.split(prompt.text)) {
+    const std::vector<int32_t> more = tokenizer_->encode(piece.text, piece.special);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  return ids;
+}
+
+std::vector<int32_t> ChatService::prompt_ids(const ChatRequest& request) const {
+  return encode(render(request));
+}
+
+PreparedChat ChatService::prepare(const ChatRequest& request, uint64_t random_seed) const {
+  const Prompt prompt = render(request);
+  std::vector<int32_t> ids = encode(prompt);
+  if (ids.empty()) invalid_field("messages", "the chat template makes an empty prompt of them");
+  PreparedChat prepared;
+  prepared.generation = resolver_.resolve(request, std::move(ids), "messages", random_seed);
+  prepared.thinking = opens_thinking(prompt.text)                ? Thinking::kOpened
+                      : request.continue_final_message           ? Thinking::kOff
+                      : request.enable_thinking.value_or(true)   ? Thinking::kByTag
+                                                                 : Thinking::kOff;
+  if (request.echo && request.continue_final_message)
+    prepared.echo = request.messages.back()["content"].get<std::string>();
   return prepared;
 }
 

@@ -22,6 +22,19 @@ std::string_view json_kind(const Json& value) {
   }
 }
 
+std::vector<int32_t> parse_token_ids(const Json& value, const std::string& path) {
+  if (!value.is_array()) invalid_field(path, "must be a list of token ids, not {}", json_kind(value));
+  std::vector<int32_t> ids;
+  ids.reserve(value.size());
+  for (const Json& one : value) {
+    const bool is_id =
+        one.is_number_integer() && one >= 0 && one <= std::numeric_limits<int32_t>::max();
+    if (!is_id) invalid_field(fmt::format("{}[{}]", path, ids.size()), "must be a token id");
+    ids.push_back(one.get<int32_t>());
+  }
+  return ids;
+}
+
 Fields::Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
   if (object_.is_object()) return;
   if (path_.empty()) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 
@@ -13,6 +14,9 @@ namespace qwick::api {
 
 // "a string", "an object": for messages.
 std::string_view json_kind(const Json& value);
+
+// A list of token ids; `path` names it in errors. Ids beyond the vocabulary are the caller's to refuse.
+std::vector<int32_t> parse_token_ids(const Json& value, const std::string& path);
 
 class Fields {
  public:

@@ -5,7 +5,7 @@
 
 namespace qwick::api {
 
-StopStrings::StopStrings(const std::vector<std::string>& stops) {
+StopStrings::StopStrings(const std::vector<std::string>& stops, bool show_stop) : show_stop_(show_stop) {
   for (const std::string& stop : stops) {
     Pattern pattern{stop, std::vector<size_t>(stop.size(), 0)};
     for (size_t i = 1, length = 0; i < stop.size(); ++i) {
@@ -25,7 +25,8 @@ bool StopStrings::Pattern::advance(char c) {
 
 std::string StopStrings::push(std::string_view text) {
   if (found_) return {};
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     held_ += c;
     size_t longest = 0;
     for (Pattern& pattern : patterns_) {
@@ -33,7 +34,9 @@ std::string StopStrings::push(std::string_view text) {
     }
     if (longest > 0) {
       found_ = true;
-      held_.resize(held_.size() - longest);
+      const size_t n_removed = show_stop_ ? 0 : longest;
+      n_cut_ = n_removed + text.size() - i - 1;
+      held_.resize(held_.size() - n_removed);
       return std::exchange(held_, {});
     }
   }

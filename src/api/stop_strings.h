@@ -12,12 +12,15 @@ namespace qwick::api {
 
 class StopStrings {
  public:
-  explicit StopStrings(const std::vector<std::string>& stops);  // none is empty
+  // None is empty. `show_stop`: the stop string itself is shown too.
+  explicit StopStrings(const std::vector<std::string>& stops, bool show_stop = false);
 
   // Returns what can be shown: once a stop string is complete, the text before it, and nothing after.
   std::string push(std::string_view text);
   std::string flush();  // the text is at its end: what was held back
   bool found() const { return found_; }
+  // Bytes at the end of what was pushed that are not shown: held back, or never to be.
+  size_t n_hidden() const { return found_ ? n_cut_ : held_.size(); }
 
  private:
   struct Pattern {
@@ -28,8 +31,10 @@ class StopStrings {
   };
 
   std::vector<Pattern> patterns_;
+  bool show_stop_;
   std::string held_;
   bool found_ = false;
+  size_t n_cut_ = 0;
 };
 
 }  // namespace qwick::api
