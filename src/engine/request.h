@@ -2,6 +2,7 @@
 // the API layer's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -37,6 +38,9 @@ struct TokenEvent {
   std::optional<int32_t> token;
   std::optional<FinishReason> finish;
   uint32_t n_reused = 0;  // prompt tokens that came from the prefix cache
+  // With a token: when the first step with this request began, and when the step that gave the token ended.
+  std::chrono::steady_clock::time_point started = {};
+  std::chrono::steady_clock::time_point at = {};
 };
 
 }  // namespace qwick
