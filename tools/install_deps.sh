@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev
   libutf8proc-dev libxxhash-dev)
-test=(libgtest-dev libpcre2-dev python3 python3-venv git)
+test=(libgtest-dev libpcre2-dev prometheus-cpp-dev prometheus python3 python3-venv git)
 check=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev libbenchmark-dev)
 
 wanted=("${build[@]}")
@@ -32,3 +32,7 @@ echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -q >/dev/null
 "${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
+# That package starts a service of its own, which no test needs.
+if [[ " ${missing[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
+  "${sudo[@]}" systemctl disable --quiet --now prometheus
+fi

@@ -23,10 +23,18 @@ class ApiError : public std::runtime_error {
   const std::string& param() const { return param_; }
   const std::string& code() const { return code_; }
 
+  // Seconds after which trying again makes sense, for 429 and 503.
+  int retry_after() const { return retry_after_; }
+  ApiError with_retry_after(int seconds) && {
+    retry_after_ = seconds;
+    return std::move(*this);
+  }
+
  private:
   int status_;
   std::string param_;
   std::string code_;
+  int retry_after_ = 1;
 };
 
 // OpenAI's name for a kind of error: 400 "invalid_request_error", 401 "authentication_error", ...

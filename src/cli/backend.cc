@@ -161,7 +161,8 @@ ReadyModel load_ready_model(const Options& options) {
 Backend::Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits) {
   const ModelConfig& config = ready.model.config();
   const ExecutorOptions made = executor_options(config, options, max_step_logits);
-  if (!weight_format(config, options)) {
+  format_ = weight_format(config, options);
+  if (!format_) {
     executor_ = std::make_unique<ReferenceExecutor>(ready.model, made);
     return;
   }
@@ -170,7 +171,16 @@ Backend::Backend(const ReadyModel& ready, const Options& options, uint32_t max_s
   const TensorView& factors = ready.model.weights().rope_factors;
   std::vector<float> rope_factors(factors.data.empty() ? 0 : factors.n_elements());
   if (!rope_factors.empty()) dequantize(factors.dtype, factors.data, rope_factors);
-  executor_ = std::make_unique<CpuExecutor>(config, rope_factors, ready.weights, choose_kernels(), made);
+  kernels_ = &choose_kernels();
+  executor_ = std::make_unique<CpuExecutor>(config, rope_factors, ready.weights, *kernels_, made);
+}
+
+std::string Backend::isa() const {
+  return kernels_ == nullptr ? "reference" : kernels_->name;
+}
+
+std::string Backend::dtype() const {
+  return std::string(format_ ? quant_format_name(*format_) : "f32");
 }
 
 StepWork Backend::work() const {

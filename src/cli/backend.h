@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "cli/options.h"
 #include "exec/cpu/packed_model.h"
@@ -37,10 +38,14 @@ class Backend {
   Backend(const ReadyModel& ready, const Options& options, uint32_t max_step_logits);
 
   Executor& executor() { return *executor_; }
-  StepWork work() const;  // zero for --dtype f32
+  StepWork work() const;      // zero for --dtype f32
+  std::string isa() const;    // whose kernels run: "avx2"; "reference" for --dtype f32
+  std::string dtype() const;  // "q8", "f32"
 
  private:
+  std::optional<QuantFormat> format_;
   const PackedModel* weights_ = nullptr;  // with quantised weights only
+  const Kernels* kernels_ = nullptr;      // likewise
   uint64_t cache_bytes_per_token_ = 0;
   std::unique_ptr<Executor> executor_;
 };

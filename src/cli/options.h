@@ -26,8 +26,22 @@ struct Options {
   uint16_t port = 8000;
   std::vector<std::string> served_model_names;
   std::vector<std::string> api_keys;
+  std::string api_key_file;
+  std::vector<std::string> cors_origins;
   uint32_t max_queue = 256;
+  uint32_t max_body = 32;
+  uint32_t max_prompt_tokens = 0;
+  uint32_t max_connections = 1024;
+  uint32_t request_timeout = 0;
+  uint32_t idle_timeout = 75;
+  uint32_t header_timeout = 10;
+  uint32_t body_timeout = 60;
+  uint32_t write_timeout = 30;
   uint32_t drain_timeout = 30;
+  uint32_t heartbeat = 0;
+  std::string system_prompt_file;
+  bool access_log = false;
+  bool log_prompts = false;
 
   std::string prompt;
   std::vector<int32_t> ids;

@@ -1,12 +1,17 @@
-// `qwick serve`: opens the model, puts executor, engine and server together, and runs them until
+// `qwick serve`: listens, opens the model, puts executor, engine and server together, and runs them until
 // SIGTERM or Ctrl-C.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cli/backend.h"
 #include "cli/input.h"
@@ -17,27 +22,61 @@
 namespace qwick::cli {
 namespace {
 
-Server* running_server = nullptr;  // for the signal handler, which can be given nothing
+Server* running_server = nullptr;  // for the signal handlers, which can be given nothing
 
 void stop_on_signal(int /*signal*/) {
   if (running_server != nullptr) running_server->request_stop();
 }
+void reload_on_signal(int /*signal*/) {
+  if (running_server != nullptr) running_server->request_reload();
+}
 
-// Routes SIGTERM and SIGINT to a server for as long as this lives.
-class SignalStop {
+// Routes SIGTERM and SIGINT to a server for as long as this lives; SIGHUP only where there is something to
+// read again, or one who might ask: else it means that the terminal is gone.
+class SignalHandlers {
  public:
-  explicit SignalStop(Server& server) {
+  SignalHandlers(Server& server, bool reloads) {
     running_server = &server;
     std::signal(SIGTERM, stop_on_signal);
     std::signal(SIGINT, stop_on_signal);
+    if (reloads) std::signal(SIGHUP, reload_on_signal);
   }
-  SignalStop(const SignalStop&) = delete;
-  SignalStop& operator=(const SignalStop&) = delete;
-  ~SignalStop() {
-    std::signal(SIGTERM, SIG_DFL);
-    std::signal(SIGINT, SIG_DFL);
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+  ~SignalHandlers() {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) std::signal(signal, SIG_DFL);
     running_server = nullptr;
   }
+};
+
+// The I/O thread. Stopped while the model is still being loaded, which can't be interrupted, it ends the
+// process.
+class IoThread {
+ public:
+  explicit IoThread(Server& server)
+      : server_(server), thread_([this] {
+          server_.run();
+          if (is_loading_) std::_Exit(0);
+        }) {}
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+  ~IoThread() {
+    if (!thread_.joinable()) return;
+    is_loading_ = false;
+    server_.request_stop();
+    server_.request_stop();  // at once
+    thread_.join();
+  }
+
+  void join() {
+    is_loading_ = false;
+    thread_.join();
+  }
+
+ private:
+  Server& server_;
+  std::atomic<bool> is_loading_{true};
+  std::thread thread_;
 };
 
 std::vector<std::string> served_names(const Options& options, const LoadedModel& loaded) {
@@ -72,9 +111,55 @@ void print_welcome(const LoadedModel& loaded, const std::string& url, const std:
   std::fflush(stdout);
 }
 
+ServerOptions server_options(const Options& options) {
+  const auto at_least_one = [](std::string_view flag, uint32_t value) {
+    if (value == 0) fail(ErrorCode::kInvalidArgument, "{} must be 1 or more", flag);
+    return value;
+  };
+  const auto seconds = [&](std::string_view flag, uint32_t value) {
+    return std::chrono::seconds(at_least_one(flag, value));
+  };
+  ServerOptions made;
+  made.http.host = options.host;
+  made.http.port = options.port;
+  made.http.max_body_bytes = size_t{at_least_one("--max-body", options.max_body)} << 20;
+  made.http.max_connections = at_least_one("--max-connections", options.max_connections);
+  made.http.idle_timeout = seconds("--idle-timeout", options.idle_timeout);
+  made.http.header_timeout = seconds("--header-timeout", options.header_timeout);
+  made.http.body_timeout = seconds("--body-timeout", options.body_timeout);
+  made.http.write_timeout = seconds("--write-timeout", options.write_timeout);
+  made.api_keys = options.api_keys;
+  made.api_key_file = options.api_key_file;
+  made.cors_origins = options.cors_origins;
+  made.max_prompt_tokens = options.max_prompt_tokens;
+  made.request_timeout = std::chrono::seconds(options.request_timeout);
+  made.drain_timeout = std::chrono::seconds(options.drain_timeout);
+  made.heartbeat = std::chrono::seconds(options.heartbeat);
+  if (!options.system_prompt_file.empty())
+    made.system_prompt = MappedFile::open(options.system_prompt_file).text();
+  made.access_log = options.access_log;
+  made.log_prompts = options.log_prompts;
+  return made;
+}
+
+EngineOptions engine_options(const Options& options) {
+  EngineOptions made;
+  made.max_queue = options.max_queue;
+  made.max_running = options.max_batch;
+  if (made.max_queue == 0) fail(ErrorCode::kInvalidArgument, "--max-queue must be 1 or more");
+  return made;
+}
+
 }  // namespace
 
 int serve(const Options& options) {
+  const EngineOptions limits = engine_options(options);
+  Server server(server_options(options));
+  const bool may_reload = !options.api_key_file.empty() || std::getenv("NOTIFY_SOCKET") != nullptr;
+  const SignalHandlers signals(server, may_reload);
+  IoThread io(server);
+  log::info("loading the model; {} says when it is ready", server.url() + "/health/ready");
+
   const ReadyModel loaded = load_ready_model(options);
   if (!loaded.chat_template) {
     fail(ErrorCode::kUnsupported,
@@ -83,24 +168,13 @@ int serve(const Options& options) {
   }
   Backend backend(loaded, options, options.max_batch);
   Executor& executor = backend.executor();
-
-  ServerOptions server_options;
-  server_options.host = options.host;
-  server_options.port = options.port;
-  server_options.served_model_names = served_names(options, loaded);
-  server_options.api_keys = options.api_keys;
-  server_options.drain_timeout = std::chrono::seconds(options.drain_timeout);
-  Server server({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
-                 executor.options().max_positions},
-                server_options);
-  EngineOptions engine_options;
-  engine_options.max_queue = options.max_queue;
-  engine_options.max_running = options.max_batch;
-  Engine engine(executor, sampleable_ids(loaded.tokenizer), engine_options, [&server] { server.wake(); });
-
-  const SignalStop signals(server);
-  print_welcome(loaded, server.url(), server_options.served_model_names.back(), !options.api_keys.empty());
-  server.run(engine);
+  Engine engine(executor, sampleable_ids(loaded.tokenizer), limits, [&server] { server.wake(); });
+  const std::vector<std::string> names = served_names(options, loaded);
+  const bool has_key = !options.api_keys.empty() || !options.api_key_file.empty();
+  server.open({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
+               executor.options().max_positions, names, backend.isa(), backend.dtype()},
+              engine, [&, url = server.url()] { print_welcome(loaded, url, names.back(), has_key); });
+  io.join();
   log::info("stopped");
   return 0;
 }

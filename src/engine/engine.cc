@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -13,6 +14,8 @@
 
 namespace qwick {
 namespace {
+
+using std::chrono::steady_clock;
 
 // Ids beyond the executor's vocabulary have no logits.
 std::vector<bool> sampleable(std::vector<bool> may_sample, uint32_t vocab_size) {
@@ -55,6 +58,9 @@ struct Engine::Impl {
   std::vector<TokenEvent> events;  // of the current step
   uint64_t n_prompt_tokens = 0;    // of requests whose first token came in it
   uint64_t n_reused_tokens = 0;
+  steady_clock::time_point step_end;
+  uint64_t n_steps = 0;
+  steady_clock::duration busy{};
 
   std::thread thread;
 
@@ -143,10 +149,17 @@ bool Engine::Impl::take_inbox() {
 }
 
 void Engine::Impl::run_step() {
+  const auto step_begin = steady_clock::now();
   scheduler.plan(batch);
-  const std::span<const float> logits = executor.step(batch);
-  const size_t vocab_size = executor.vocab_size();
   const std::span<Sequence* const> sequences = scheduler.sequences_in_step();
+  for (Sequence* sequence : sequences) {
+    if (sequence->started == steady_clock::time_point()) sequence->started = step_begin;
+  }
+  const std::span<const float> logits = executor.step(batch);
+  step_end = steady_clock::now();
+  ++n_steps;
+  busy += step_end - step_begin;
+  const size_t vocab_size = executor.vocab_size();
   size_t row = 0;
   for (size_t i = 0; i < sequences.size(); ++i) {
     Sequence& sequence = *sequences[i];
@@ -181,7 +194,7 @@ void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
   const int32_t token = sampler.sample(logits, request.sampling, sequence.seen, sequence.tokens.size(),
                                        sequence.banned());
   sequence.append(token);
-  TokenEvent event{sequence.id, token, std::nullopt, sequence.n_reused};
+  TokenEvent event{sequence.id, token, std::nullopt, sequence.n_reused, sequence.started, step_end};
   if (request.n_top_logprobs) event.logprobs = token_logprobs(logits, token, *request.n_top_logprobs);
   if (sequence.n_generated() == 1) {
     n_prompt_tokens += request.prompt.size();
@@ -213,6 +226,8 @@ void Engine::Impl::publish() {
     stats.n_preemptions = scheduler.n_preemptions();
     stats.n_blocks = scheduler.blocks().n_blocks();
     stats.n_blocks_in_use = scheduler.blocks().n_in_use();
+    stats.n_steps = n_steps;
+    stats.busy_seconds = std::chrono::duration<double>(busy).count();
   }
   const bool filled = was_empty && !events.empty();
   events.clear();

@@ -27,6 +27,8 @@ struct EngineStats {
   uint64_t n_preemptions = 0;
   uint32_t n_blocks = 0;  // of the cache
   uint32_t n_blocks_in_use = 0;
+  uint64_t n_steps = 0;     // ended
+  double busy_seconds = 0;  // spent in them
 };
 
 class Engine {

@@ -247,6 +247,34 @@ TEST(Engine, EveryRequestEndsOnceWhateverIsCancelled) {
   EXPECT_EQ(engine.stats().n_running + engine.stats().n_waiting, 0U);
 }
 
+TEST(Engine, TellsWhenARequestStartedAndWhenEachTokenCame) {
+  HashExecutor executor(64);
+  executor.slow = true;  // a millisecond a step
+  const auto before = std::chrono::steady_clock::now();
+  Engine engine(executor, kAll, {.max_running = 1}, nullptr);
+  const uint64_t first = engine.submit(hash_request(40, 5));
+  const uint64_t second = engine.submit(hash_request(3, 2, 9));
+  std::map<uint64_t, std::vector<TokenEvent>> events;
+  while (events[second].size() < 2) {
+    for (const TokenEvent& event : engine.take_events()) events[event.request_id].push_back(event);
+  }
+  auto last = before;
+  for (const TokenEvent& event : events[first]) {
+    EXPECT_EQ(event.started, events[first].front().started);
+    EXPECT_GE(event.at, last + std::chrono::milliseconds(1));
+    last = event.at;
+  }
+  EXPECT_GE(events[first].front().started, before);
+  EXPECT_GE(events[first].front().at,
+            events[first].front().started + std::chrono::milliseconds(3));  // 16+16+8
+  EXPECT_GE(events[second].front().started, last);                          // it had to wait
+  const EngineStats stats = engine.stats();
+  EXPECT_EQ(stats.n_steps, 3U + 4 + 2);
+  EXPECT_GE(stats.busy_seconds, 0.009);
+  EXPECT_LE(stats.busy_seconds,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
+}
+
 TEST(Engine, DestructorEndsEverything) {
   HashExecutor executor(64);
   executor.slow = true;

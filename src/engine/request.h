@@ -2,6 +2,7 @@
 // the API layer's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -64,6 +65,9 @@ struct TokenEvent {
   std::optional<int32_t> token;
   std::optional<FinishReason> finish;
   uint32_t n_reused = 0;  // prompt tokens that came from the prefix cache
+  // With a token: when the first step with this request began, and when the step that gave the token ended.
+  std::chrono::steady_clock::time_point started = {};
+  std::chrono::steady_clock::time_point at = {};
   std::optional<TokenLogprobs> logprobs = {};       // of `token`, where the request asked
   std::vector<TokenLogprobs> prompt_logprobs = {};  // of the prompt's second token and on, in several events
 };

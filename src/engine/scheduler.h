@@ -5,6 +5,7 @@
 // the engine thread alone.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,6 +30,7 @@ struct Sequence {
   uint32_t n_reused = 0;          // prompt tokens that came from the cache
   uint32_t n_scored = 0;          // prompt tokens whose log-probabilities have been given, where asked for
   std::vector<SeenToken> seen;    // the distinct ids of tokens, kept only for penalties
+  std::chrono::steady_clock::time_point started;  // its first step; the engine's
 
   Sequence(uint64_t sequence_id, GenerationRequest generation_request);
   void append(int32_t token);

@@ -28,7 +28,8 @@ void ChatCall::start() {
 
 void ChatCall::on_event(const TokenEvent& event) {
   if (done_ || answer_.ended()) return;
-  if (event.token) held_ += answer_.push(*event.token);
+  // The id that stops an answer is no part of it; finish() counts it.
+  if (event.token && event.finish != FinishReason::kStop) held_ += answer_.push(*event.token);
   if (event.finish == FinishReason::kCancelled) {
     fail({503, "the server is shutting down"});  // nobody else cancels a call that still waits
   } else if (event.finish) {

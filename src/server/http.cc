@@ -1,7 +1,9 @@
 // The listening side of the HTTP server; connections are in http_connection.cc.
 #include "server/http.h"
 
+#include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +16,7 @@ namespace qwick {
 namespace {
 
 constexpr std::chrono::milliseconds kAcceptPause{50};  // when the system is out of descriptors
+constexpr int kProbeAfterSeconds = 15;                 // of silence, and between probes
 
 std::string bind_advice(const error_code& error) {
   if (error == asio::error::address_in_use) return "the port is in use; choose another with --port";
@@ -44,7 +47,7 @@ class HttpServer::Impl {
   Impl(HttpOptions options, Handler handler, ErrorResponder error_responder)
       : context_(std::move(options), std::move(handler), std::move(error_responder)),
         acceptor_(context_.io),
-        stop_event_(context_.io, ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+        event_(context_.io, ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     listen();
   }
 
@@ -57,7 +60,7 @@ class HttpServer::Impl {
 
   void run() {
     asio::co_spawn(context_.io, accept(), asio::detached);
-    asio::co_spawn(context_.io, watch_stop(), asio::detached);
+    asio::co_spawn(context_.io, watch_events(), asio::detached);
     for (;;) {
       try {
         context_.io.run();
@@ -68,14 +71,17 @@ class HttpServer::Impl {
     }
   }
 
-  void request_stop() {
-    const int saved = errno;
-    const uint64_t once = 1;
-    [[maybe_unused]] const auto n = ::write(stop_event_.native_handle(), &once, sizeof once);
-    errno = saved;
-  }
+  void request_stop() { signal(kStop); }
+  void request_reload() { signal(kReload); }
 
   void on_stop(std::function<void()> callback) { on_stop_ = std::move(callback); }
+  void on_reload(std::function<void()> callback) { on_reload_ = std::move(callback); }
+  void on_head(std::function<void(const HttpRequest&, HttpResponse&)> callback) {
+    context_.on_head = std::move(callback);
+  }
+  void on_outcome(std::function<void(const HttpOutcome&)> callback) {
+    context_.on_outcome = std::move(callback);
+  }
   void post(std::function<void()> work) { asio::post(context_.io, std::move(work)); }
   void run_after(std::chrono::milliseconds delay, std::function<void()> work) {
     auto timer = std::make_shared<asio::steady_timer>(context_.io, delay);
@@ -85,6 +91,16 @@ class HttpServer::Impl {
   }
 
  private:
+  // What is added up in the event: stops in the lower half, reloads in the upper.
+  static constexpr uint64_t kStop = 1;
+  static constexpr uint64_t kReload = uint64_t{1} << 32;
+
+  void signal(uint64_t what) {
+    const int saved = errno;
+    [[maybe_unused]] const auto n = ::write(event_.native_handle(), &what, sizeof what);
+    errno = saved;
+  }
+
   void listen() {
     endpoint_ = resolve(context_.io, context_.options.host, context_.options.port);
     error_code error;
@@ -121,6 +137,7 @@ class HttpServer::Impl {
   void start(tcp::socket socket) {
     error_code error;
     ignore(socket.set_option(tcp::no_delay(true), error));
+    notice_dead_peer(socket.native_handle());
     const auto connection = std::make_shared<Connection>(context_, std::move(socket));
     ++context_.n_connections;
     asio::co_spawn(context_.io, [connection] { return connection->pump(); }, report);
@@ -135,6 +152,18 @@ class HttpServer::Impl {
         });
   }
 
+  // A peer that has gone without a word (its machine, its network) acknowledges nothing: neither what is
+  // sent to it nor, where nothing is, the system's own probes.
+  void notice_dead_peer(int socket) const {
+    const auto set = [socket](int level, int option, int value) {
+      ::setsockopt(socket, level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, kProbeAfterSeconds);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, kProbeAfterSeconds);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(context_.options.write_timeout.count()));
+  }
+
   static void report(const std::exception_ptr& failure) {
     try {
       if (failure) std::rethrow_exception(failure);
@@ -143,15 +172,16 @@ class HttpServer::Impl {
     }
   }
 
-  asio::awaitable<void> watch_stop() {
-    for (uint64_t n_requests = 0; n_requests < 2;) {
+  asio::awaitable<void> watch_events() {
+    for (uint64_t n_stops = 0; n_stops < 2;) {
       error_code error;
-      co_await stop_event_.async_wait(asio::posix::stream_descriptor::wait_read,
-                                      asio::redirect_error(asio::use_awaitable, error));
-      uint64_t n_more = 0;
-      if (error || ::read(stop_event_.native_handle(), &n_more, sizeof n_more) < 0) continue;
-      n_requests += n_more;
-      if (!context_.stopping) stop();
+      co_await event_.async_wait(asio::posix::stream_descriptor::wait_read,
+                                 asio::redirect_error(asio::use_awaitable, error));
+      uint64_t signals = 0;
+      if (error || ::read(event_.native_handle(), &signals, sizeof signals) < 0) continue;
+      if (signals >= kReload && on_reload_) on_reload_();
+      n_stops += signals % kReload;
+      if (n_stops > 0 && !context_.stopping) stop();
     }
     context_.io.stop();
   }
@@ -167,8 +197,8 @@ class HttpServer::Impl {
   ConnectionContext context_;
   tcp::acceptor acceptor_;
   tcp::endpoint endpoint_;
-  asio::posix::stream_descriptor stop_event_;
-  std::function<void()> on_stop_;
+  asio::posix::stream_descriptor event_;
+  std::function<void()> on_stop_, on_reload_;
 };
 
 HttpServer::HttpServer(HttpOptions options, Handler handler, ErrorResponder error_responder)
@@ -189,6 +219,18 @@ void HttpServer::request_stop() {
 }
 void HttpServer::on_stop(std::function<void()> callback) {
   impl_->on_stop(std::move(callback));
+}
+void HttpServer::request_reload() {
+  impl_->request_reload();
+}
+void HttpServer::on_reload(std::function<void()> callback) {
+  impl_->on_reload(std::move(callback));
+}
+void HttpServer::on_head(std::function<void(const HttpRequest&, HttpResponse&)> callback) {
+  impl_->on_head(std::move(callback));
+}
+void HttpServer::on_outcome(std::function<void(const HttpOutcome&)> callback) {
+  impl_->on_outcome(std::move(callback));
 }
 void HttpServer::post(std::function<void()> work) {
   impl_->post(std::move(work));

@@ -26,6 +26,7 @@ struct HttpRequest {
   std::string path;    // without query
   std::vector<HttpHeader> headers;
   std::string body;
+  std::chrono::steady_clock::time_point received;  // when it was here as a whole
 
   std::string_view header(std::string_view name) const;  // any case; "" where there is none
 };
@@ -56,6 +57,13 @@ class HttpExchange {
   virtual void on_drained(std::function<void()> callback) = 0;
   // Called once if the client leaves, or stalls for too long, before finish() or respond().
   virtual void on_left(std::function<void()> callback) = 0;
+};
+
+// What became of a request, told once when nothing more of its answer will be sent.
+struct HttpOutcome {
+  const HttpExchange* exchange = nullptr;  // none: it never became a request (400, 408, 413, 431)
+  int status = 0;                          // 0: the client left before there was an answer
+  bool is_cut = false;                     // the answer had no end
 };
 
 struct HttpOptions {
@@ -90,6 +98,12 @@ class HttpServer {
   // on; run() returns when they are done. Second call: run() returns at once.
   void request_stop();
   void on_stop(std::function<void()> callback);
+  // Any thread, and signal handlers: calls on_reload's callback, soon.
+  void request_reload();
+  void on_reload(std::function<void()> callback);
+  // May add headers to any answer to a request, before it is sent.
+  void on_head(std::function<void(const HttpRequest&, HttpResponse&)> callback);
+  void on_outcome(std::function<void(const HttpOutcome&)> callback);
   // Any thread: runs `work` on the I/O thread, soon.
   void post(std::function<void()> work);
   void run_after(std::chrono::milliseconds delay, std::function<void()> work);

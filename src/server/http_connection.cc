@@ -59,10 +59,16 @@ std::string_view HttpRequest::header(std::string_view name) const {
   return {};
 }
 
+std::string LiveExchange::begin(HttpResponse& head) {
+  started_ = true;
+  status_ = head.status;
+  if (const auto& add_headers = connection_->context().on_head) add_headers(request_, head);
+  return response_head(head, keep_alive_);
+}
+
 void LiveExchange::respond(HttpResponse response) {
   if (!live() || started_) return;
-  started_ = true;
-  std::string bytes = response_head(response, keep_alive_);
+  std::string bytes = begin(response);
   if (response.status != 204) bytes += fmt::format("Content-Length: {}\r\n", response.body.size());
   bytes += "\r\n";
   if (!head_only_) bytes += response.body;
@@ -72,9 +78,8 @@ void LiveExchange::respond(HttpResponse response) {
 
 void LiveExchange::start_stream(HttpResponse head) {
   if (!live() || started_) return;
-  started_ = true;
   if (!chunked_) keep_alive_ = false;  // HTTP/1.0: the end of the connection ends the answer
-  std::string bytes = response_head(head, keep_alive_);
+  std::string bytes = begin(head);
   if (chunked_) bytes += "Transfer-Encoding: chunked\r\n";
   connection_->send(bytes + "\r\n");
 }
@@ -92,7 +97,7 @@ void LiveExchange::finish() {
 
 void LiveExchange::abort() {
   if (!live()) return;
-  finished_ = true;
+  finished_ = is_cut_ = true;
   keep_alive_ = false;
   connection_->close();
 }
@@ -211,6 +216,7 @@ Connection::Received Connection::accept_request(Parser& parser) {
     request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
   }
   request.body = std::move(message.body());
+  request.received = steady_clock::now();
   return {std::make_shared<LiveExchange>(*this, std::move(request), keep_alive, http_1_0), 0, {}};
 }
 
@@ -230,6 +236,7 @@ asio::awaitable<void> Connection::answer(std::shared_ptr<LiveExchange> exchange)
     }
   }
   exchange_->leave();  // nothing if it has ended
+  if (context_.on_outcome) context_.on_outcome(exchange_->outcome());
   exchange_->detach();
   exchange_.reset();
 }
@@ -251,6 +258,7 @@ void Connection::respond_to_error(int status, std::string_view message) {
   const HttpResponse response = context_.error_responder(status, message);
   send(response_head(response, false) +
        fmt::format("Content-Length: {}\r\n\r\n{}", response.body.size(), response.body));
+  if (context_.on_outcome) context_.on_outcome({nullptr, status, false});
 }
 
 // Sends all output there is. False: the client is gone, or took nothing for too long.

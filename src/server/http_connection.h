@@ -60,6 +60,8 @@ struct ConnectionContext {
   HttpOptions options;
   HttpServer::Handler handler;
   HttpServer::ErrorResponder error_responder;
+  std::function<void(const HttpRequest&, HttpResponse&)> on_head;
+  std::function<void(const HttpOutcome&)> on_outcome;
   Signal connection_closed{io.get_executor()};
   uint32_t n_connections = 0;
   uint32_t n_busy = 0;  // connections between the first byte of a request and the end of its answer
@@ -89,6 +91,7 @@ class LiveExchange final : public HttpExchange {
   void on_left(std::function<void()> callback) override { left_ = std::move(callback); }
 
   bool started() const { return started_; }
+  HttpOutcome outcome() const { return {this, status_, is_cut_}; }
   bool finished() const { return finished_; }
   bool keep_alive() const { return keep_alive_; }
   void drained() const {
@@ -97,7 +100,7 @@ class LiveExchange final : public HttpExchange {
   // The client is gone: says so once.
   void leave() {
     if (finished_) return;
-    finished_ = true;
+    finished_ = is_cut_ = true;
     keep_alive_ = false;
     if (const auto left = std::exchange(left_, nullptr)) left();
   }
@@ -110,6 +113,7 @@ class LiveExchange final : public HttpExchange {
 
  private:
   bool live() const { return connection_ != nullptr && !finished_; }
+  std::string begin(HttpResponse& head);  // the bytes of it, but for what says how the body is sent
 
   Connection* connection_;
   HttpRequest request_;
@@ -118,6 +122,8 @@ class LiveExchange final : public HttpExchange {
   bool head_only_;
   bool started_ = false;
   bool finished_ = false;
+  bool is_cut_ = false;
+  int status_ = 0;
   std::function<void()> drained_, left_;
 };
 
@@ -139,6 +145,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<void> pump();
 
   // For the exchange in progress.
+  ConnectionContext& context() { return context_; }
   void send(std::string_view bytes) {
     output_ += bytes;
     changed_.notify();

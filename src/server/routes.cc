@@ -1,6 +1,7 @@
 #include "server/routes.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -12,16 +13,6 @@ namespace {
 std::string_view without_trailing_slash(std::string_view path) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   return path;
-}
-
-// Takes the same time for all texts of the length of `given`, so that nobody can feel their way to a key.
-bool equal_in_constant_time(std::string_view given, std::string_view key) {
-  size_t difference = given.size() ^ key.size();
-  for (size_t i = 0; i < given.size(); ++i) {
-    difference |= static_cast<unsigned char>(given[i]) ^
-                  static_cast<unsigned char>(key.empty() ? 0 : key[i % key.size()]);
-  }
-  return difference == 0;
 }
 
 std::string_view bearer_token(std::string_view authorization) {
@@ -41,7 +32,10 @@ std::string_view bearer_token(std::string_view authorization) {
 HttpResponse error_response(const api::ApiError& error) {
   HttpResponse response{error.status(), api::error_body(error)};
   if (error.status() == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
-  if (error.status() == 429 || error.status() == 503) response.headers.push_back({"Retry-After", "1"});
+  if (error.status() == 429 || error.status() == 503)
+    response.headers.push_back({"Retry-After", std::to_string(error.retry_after())});
+  // What took too long would do so again: the openai SDKs are told not to try on their own.
+  if (error.status() == 504) response.headers.push_back({"x-should-retry", "false"});
   return response;
 }
 
@@ -49,7 +43,15 @@ void Routes::add(std::string method, std::string path, Access access, Handler ha
   routes_.push_back({std::move(method), std::move(path), access, std::move(handler)});
 }
 
+std::string_view Routes::known_path(std::string_view path) const {
+  path = without_trailing_slash(path);
+  const auto found =
+      std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return r.path == path; });
+  return found == routes_.end() ? std::string_view() : found->path;
+}
+
 std::string Routes::allowed_methods(std::string_view path) const {
+  path = without_trailing_slash(path);
   std::string methods;
   for (const Route& route : routes_) {
     if (route.path == path) methods += route.method + (route.method == "GET" ? ", HEAD, " : ", ");
@@ -74,11 +76,9 @@ const Routes::Route& Routes::find(const HttpRequest& request) const {
 }
 
 void Routes::check_key(const HttpRequest& request) const {
-  if (api_keys_.empty()) return;
+  if (!keys_.needs_key()) return;
   const std::string_view token = bearer_token(request.header("Authorization"));
-  bool known = false;
-  for (const std::string& key : api_keys_) known |= equal_in_constant_time(token, key);
-  if (known) return;
+  if (keys_.knows(token)) return;
   throw api::ApiError(401,
                       token.empty() ? "an API key is needed: send \"Authorization: Bearer KEY\""
                                     : "the API key is not one that this server knows",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/errors.h"
+#include "server/api_keys.h"
 #include "server/http.h"
 
 namespace qwick {
@@ -19,14 +20,17 @@ class Routes {
  public:
   using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
 
-  // With no keys, everybody is let in.
-  explicit Routes(std::vector<std::string> api_keys) : api_keys_(std::move(api_keys)) {}
+  // The keys outlive this.
+  explicit Routes(const ApiKeys& keys) : keys_(keys) {}
 
   enum class Access { kOpen, kWithKey };
   void add(std::string method, std::string path, Access access, Handler handler);
 
   // Never throws: what a handler throws is the answer, or the end of one that has begun.
   void dispatch(const std::shared_ptr<HttpExchange>& exchange) const;
+
+  std::string allowed_methods(std::string_view path) const;  // "GET, HEAD, OPTIONS"; "" for no such path
+  std::string_view known_path(std::string_view path) const;  // the path as it was added; "" for no such path
 
  private:
   struct Route {
@@ -36,12 +40,11 @@ class Routes {
     Handler handler;
   };
 
-  const Route& find(const HttpRequest& request) const;       // throws ApiError 404, 405
-  void check_key(const HttpRequest& request) const;          // throws ApiError 401
-  std::string allowed_methods(std::string_view path) const;  // "GET, HEAD, OPTIONS"; "" for no such path
+  const Route& find(const HttpRequest& request) const;  // throws ApiError 404, 405
+  void check_key(const HttpRequest& request) const;     // throws ApiError 401
 
   std::vector<Route> routes_;
-  std::vector<std::string> api_keys_;
+  const ApiKeys& keys_;
 };
 
 }  // namespace qwick

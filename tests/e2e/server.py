@@ -26,7 +26,9 @@ class Reply:
 
 
 class Server:
-    def __init__(self, *arguments: str, environment: dict[str, str] | None = None):
+    def __init__(self, *arguments: str, environment: dict[str, str] | None = None, until: str = "Listening on"):
+        """Waits for a line of its output: ready, by default."""
+        self._until = until
         self.process = subprocess.Popen(
             [BINARY, "serve", *arguments, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **(environment or {})})
@@ -37,14 +39,14 @@ class Server:
         if not self._listening.wait(START_SECONDS) or self.process.poll() is not None:
             self.kill()
             raise RuntimeError(f"qwick serve {' '.join(arguments)} did not start:\n{self.output}")
-        self.host, port = re.search(r"http://(\S+):(\d+)/v1", self.output).groups()
+        self.host, port = re.search(r"http://(\S+):(\d+)/", self.output).groups()
         self.port = int(port)
         self.url = f"http://{self.host}:{self.port}/v1"
 
     def _read_output(self):
         for line in self.process.stdout:
             self.output += line
-            if "Listening on" in line:
+            if self._until in line:
                 self._listening.set()
         self._listening.set()
 
