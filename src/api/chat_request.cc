@@ -83,7 +83,8 @@ ChatRequest parse_chat_request(std::string_view body) {
   const Json json = parse_body(body);
   const Fields fields(json, "");
   refuse_unsupported(fields, kUnsupported);
-  ChatRequest request{parse_generation_fields(json, kOwnFields, kUnsupported)};
+  ChatRequest request;
+  static_cast<GenerationFields&>(request) = parse_generation_fields(json, kOwnFields, kUnsupported);
   parse_prompt(fields, request);
   parse_logprobs(fields, request);
   return request;

@@ -125,6 +125,34 @@ TEST(ChatRequest, NamesTheFieldThatIsWrong) {
       {R"("repetition_penalty":true)", "repetition_penalty"},
       {R"("seed":1.5)", "seed"},
       {R"("seed":9223372036854775808)", "seed"},
+      {R"("presence_penalty":2.5)", "presence_penalty"},
+      {R"("frequency_penalty":-2.5)", "frequency_penalty"},
+      {R"("logit_bias":[])", "logit_bias"},
+      {R"("logit_bias":{"x":1})", "logit_bias"},
+      {R"("logit_bias":{"-1":1})", "logit_bias"},
+      {R"("logit_bias":{"01":1})", "logit_bias"},
+      {R"("logit_bias":{"99999999999":1})", "logit_bias"},
+      {R"("logit_bias":{"1":101})", "logit_bias.1"},
+      {R"("logit_bias":{"1":"2"})", "logit_bias.1"},
+      {R"("n":0)", "n"},
+      {R"("n":"1")", "n"},
+      {R"("n":33)", "n"},
+      {R"("n":2,"best_of":1)", "best_of"},
+      {R"("best_of":2,"stream":true)", "best_of"},
+      {R"("logprobs":5)", "logprobs"},
+      {R"("top_logprobs":5)", "top_logprobs"},
+      {R"("logprobs":true,"top_logprobs":21)", "top_logprobs"},
+      {R"("min_tokens":-1)", "min_tokens"},
+      {R"("min_tokens":3,"max_tokens":2)", "min_tokens"},
+      {R"("ignore_eos":1)", "ignore_eos"},
+      {R"("stop_token_ids":5)", "stop_token_ids"},
+      {R"("stop_token_ids":[-1])", "stop_token_ids[0]"},
+      {R"("stop_token_ids":[1,"2"])", "stop_token_ids[1]"},
+      {R"("include_stop_str_in_output":"no")", "include_stop_str_in_output"},
+      {R"("echo":1)", "echo"},
+      {R"("cache_salt":1)", "cache_salt"},
+      {R"("continue_final_message":true)", "continue_final_message"},
+      {R"("continue_final_message":true,"add_generation_prompt":true)", "add_generation_prompt"},
       {R"("stop":1)", "stop"},
       {R"("stop":"")", "stop"},
       {R"("stop":["a",2])", "stop[1]"},
@@ -158,22 +186,6 @@ TEST(ChatRequest, NamesTheFieldThatIsWrong) {
 
 TEST(ChatRequest, RefusesByNameWhatItCannotDo) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"n", "2"},
-      {"n", "0"},
-      {"n", "\"1\""},
-      {"best_of", "2"},
-      {"logprobs", "true"},
-      {"top_logprobs", "5"},
-      {"presence_penalty", "1.5"},
-      {"frequency_penalty", "-1"},
-      {"logit_bias", R"({"50256":-100})"},
-      {"min_tokens", "3"},
-      {"ignore_eos", "true"},
-      {"stop_token_ids", "[1]"},
-      {"include_stop_str_in_output", "true"},
-      {"echo", "true"},
-      {"add_generation_prompt", "false"},
-      {"continue_final_message", "true"},
       {"tools", R"([{"type":"function","function":{"name":"f"}}])"},
       {"tools", "{}"},
       {"tool_choice", "\"required\""},
@@ -196,6 +208,29 @@ TEST(ChatRequest, RefusesByNameWhatItCannotDo) {
   EXPECT_NO_THROW(parse_chat_request(
       body(R"("n":1,"best_of":1,"top_logprobs":0,"frequency_penalty":0,"logit_bias":{},"tool_choice":"none",
               "functions":[],"stop_token_ids":[],"modalities":["text"],"min_tokens":0,"echo":false)")));
+}
+
+TEST(ChatRequest, ReadsWhatShapesTheAnswers) {
+  const ChatRequest request = parse_chat_request(body(
+      R"("presence_penalty":1.5,"frequency_penalty":-1,"logit_bias":{"5":-100,"7":1.5,"9":null},"n":2,"best_of":3,
+         "logprobs":true,"top_logprobs":4,"min_tokens":2,"ignore_eos":true,"stop_token_ids":[1,2],
+         "include_stop_str_in_output":true,"echo":true,"cache_salt":"s","add_generation_prompt":false)"));
+  EXPECT_EQ(request.sampling.presence_penalty, 1.5);
+  EXPECT_EQ(request.sampling.frequency_penalty, -1);
+  ASSERT_EQ(request.sampling.logit_bias.size(), 2U);
+  EXPECT_EQ(request.sampling.logit_bias[1].id, 7);
+  EXPECT_EQ(request.sampling.logit_bias[1].bias, 1.5F);
+  EXPECT_EQ(request.n, 2U);
+  EXPECT_EQ(request.best_of, 3U);
+  EXPECT_EQ(request.n_top_logprobs, 4U);
+  EXPECT_EQ(request.min_tokens, 2U);
+  EXPECT_TRUE(request.ignore_eos && request.include_stop && request.echo);
+  EXPECT_EQ(request.stop_token_ids, (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ(request.cache_salt, "s");
+  EXPECT_FALSE(request.add_generation_prompt);
+  EXPECT_FALSE(parse_chat_request(body(R"("logprobs":false)")).n_top_logprobs);
+  EXPECT_EQ(parse_chat_request(body(R"("logprobs":true)")).n_top_logprobs, 0U);
+  EXPECT_EQ(parse_chat_request(body(R"("n":3)")).best_of, 3U);
 }
 
 TEST(ChatRequest, LetsTheNewestLengthWin) {

@@ -22,11 +22,9 @@ void cut_after_final_message(std::string& prompt, std::string_view content) {
   std::string_view trimmed = content.substr(first);
   trimmed = trimmed.substr(0, trimmed.find_last_not_of(kSpaces) + 1);
   const size_t at = prompt.rfind(trimmed);
-  if (trimmed.empty() || at == std::string::npos) {
-    invalid_field("continue_final_message", trimmed.empty()
-                                                ? "the last message is empty; leave it out"
-                                                : "the chat template does not show the last message as it is");
-  }
+  if (trimmed.empty()) invalid_field("continue_final_message", "the last message is empty; leave it out");
+  if (at == std::string::npos)
+    invalid_field("continue_final_message", "the chat template does not show the last message as it is");
   const bool is_whole = std::string_view(prompt).substr(at).starts_with(content.substr(first));
   prompt.resize(at + (is_whole ? content.size() - first : trimmed.size()));
 }

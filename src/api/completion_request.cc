@@ -1,5 +1,6 @@
 #include "api/completion_request.h"
 
+#include <algorithm>
 #include <array>
 
 #include "api/body.h"
@@ -9,6 +10,7 @@ namespace qwick::api {
 namespace {
 
 constexpr size_t kMaxPrompts = 256;
+constexpr size_t kMaxAnswers = 256;
 constexpr uint32_t kDefaultMaxTokens = 16;  // OpenAI's
 
 constexpr auto kOwnFields = std::to_array<std::string_view>({"prompt"});
@@ -53,9 +55,14 @@ CompletionRequest parse_completion_request(std::string_view body) {
   const Json* max_tokens = fields.find("max_tokens");
   const bool score_only = max_tokens != nullptr && *max_tokens == 0;
   if (score_only) json["max_tokens"] = 1;
-  CompletionRequest request{parse_generation_fields(json, kOwnFields, kUnsupported)};
+  CompletionRequest request;
+  static_cast<GenerationFields&>(request) = parse_generation_fields(json, kOwnFields, kUnsupported);
   request.score_only = score_only;
   request.prompts = parse_prompts(fields);
+  if (request.prompts.size() * request.best_of > kMaxAnswers) {
+    invalid_field("prompt", "a request may have {} answers at most, this would have {}", kMaxAnswers,
+                  request.prompts.size() * request.best_of);
+  }
   if (score_only && !request.echo) invalid_field("max_tokens", "can be 0 only with \"echo\": true");
   if (!request.max_tokens) {
     request.max_tokens = std::max(kDefaultMaxTokens, request.min_tokens);

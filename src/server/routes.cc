@@ -15,7 +15,24 @@ std::string_view without_trailing_slash(std::string_view path) {
   return path;
 }
 
-std::string_view bearer_token(std::string_view authorization) {
+// Is this the path of the route, "/*" at whose end stands for all below?
+bool matches(std::string_view route, std::string_view path) {
+  if (!route.ends_with("/*")) return route == path;
+  route.remove_suffix(1);
+  return path.size() > route.size() && path.starts_with(route);
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string_view api_key(const HttpRequest& request) {
+  std::string_view authorization = request.header("Authorization");
   constexpr std::string_view kScheme = "bearer ";
   if (authorization.size() < kScheme.size()) return {};
   const bool is_bearer =
@@ -27,7 +44,18 @@ std::string_view bearer_token(std::string_view authorization) {
   return authorization;
 }
 
-}  // namespace
+std::string path_below(const HttpRequest& request, std::string_view prefix) {
+  std::string_view rest = without_trailing_slash(request.path);
+  rest.remove_prefix(std::min(prefix.size(), rest.size()));
+  std::string decoded;
+  for (size_t i = 0; i < rest.size(); ++i) {
+    const int high = rest[i] == '%' && i + 2 < rest.size() ? hex_digit(rest[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(rest[i + 2]) : -1;
+    decoded += low < 0 ? rest[i] : static_cast<char>(high * 16 + low);
+    if (low >= 0) i += 2;
+  }
+  return decoded;
+}
 
 HttpResponse error_response(const api::ApiError& error) {
   HttpResponse response{error.status(), api::error_body(error)};
@@ -46,7 +74,7 @@ void Routes::add(std::string method, std::string path, Access access, Handler ha
 std::string_view Routes::known_path(std::string_view path) const {
   path = without_trailing_slash(path);
   const auto found =
-      std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return r.path == path; });
+      std::find_if(routes_.begin(), routes_.end(), [&](const Route& r) { return matches(r.path, path); });
   return found == routes_.end() ? std::string_view() : found->path;
 }
 
@@ -54,7 +82,7 @@ std::string Routes::allowed_methods(std::string_view path) const {
   path = without_trailing_slash(path);
   std::string methods;
   for (const Route& route : routes_) {
-    if (route.path == path) methods += route.method + (route.method == "GET" ? ", HEAD, " : ", ");
+    if (matches(route.path, path)) methods += route.method + (route.method == "GET" ? ", HEAD, " : ", ");
   }
   return methods.empty() ? methods : methods + "OPTIONS";
 }
@@ -64,7 +92,7 @@ const Routes::Route& Routes::find(const HttpRequest& request) const {
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   bool path_exists = false;
   for (const Route& route : routes_) {
-    if (route.path != path) continue;
+    if (!matches(route.path, path)) continue;
     if (route.method == method) return route;
     path_exists = true;
   }
@@ -77,7 +105,7 @@ const Routes::Route& Routes::find(const HttpRequest& request) const {
 
 void Routes::check_key(const HttpRequest& request) const {
   if (!keys_.needs_key()) return;
-  const std::string_view token = bearer_token(request.header("Authorization"));
+  const std::string_view token = api_key(request);
   if (keys_.knows(token)) return;
   throw api::ApiError(401,
                       token.empty() ? "an API key is needed: send \"Authorization: Bearer KEY\""

@@ -16,6 +16,11 @@ namespace qwick {
 
 HttpResponse error_response(const api::ApiError& error);
 
+// The key of "Authorization: Bearer KEY"; "" where there is none.
+std::string_view api_key(const HttpRequest& request);
+// What follows `prefix` in the path, "%2F" and the like decoded.
+std::string path_below(const HttpRequest& request, std::string_view prefix);
+
 class Routes {
  public:
   using Handler = std::function<void(const std::shared_ptr<HttpExchange>&)>;
@@ -23,6 +28,7 @@ class Routes {
   // The keys outlive this.
   explicit Routes(const ApiKeys& keys) : keys_(keys) {}
 
+  // A path that ends in "/*" stands for all below it.
   enum class Access { kOpen, kWithKey };
   void add(std::string method, std::string path, Access access, Handler handler);
 

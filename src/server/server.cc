@@ -10,14 +10,18 @@
 #include <utility>
 
 #include "api/chat_request.h"
-#include "api/chat_response.h"
 #include "api/chat_service.h"
+#include "api/completion_request.h"
+#include "api/completion_service.h"
 #include "api/errors.h"
+#include "api/response.h"
+#include "api/text_endpoints.h"
 #include "base/check.h"
 #include "base/log.h"
+#include "engine/cache_space.h"
 #include "server/api_keys.h"
-#include "server/chat_call.h"
 #include "server/deadlines.h"
+#include "server/generation_call.h"
 #include "server/http.h"
 #include "server/operations.h"
 #include "server/routes.h"
@@ -27,6 +31,7 @@ namespace {
 
 // Text that a client which reads nothing can make us hold. Answers are rarely longer than this.
 constexpr size_t kMaxHeldBytes = 1 << 20;
+constexpr std::string_view kModelsBelow = "/v1/models/";
 constexpr std::chrono::milliseconds kCutTime{2'000};  // to send the last words after the drain timeout
 
 // Field names that requests had and nobody knows: each is logged once, and not without end.
@@ -70,7 +75,12 @@ class Server::Impl {
             }) {
     using Exchange = std::shared_ptr<HttpExchange>;
     add_api("POST", "/v1/chat/completions", [this](const Exchange& e) { chat(e); });
+    add_api("POST", "/v1/completions", [this](const Exchange& e) { complete(e); });
     add_api("GET", "/v1/models", [this](const Exchange& e) { models(*e); });
+    add_api("GET", std::string(kModelsBelow) + "*", [this](const Exchange& e) { model(*e); });
+    add_text("/tokenize", api::tokenize);
+    add_text("/detokenize", api::detokenize);
+    add_text("/apply-template", api::apply_template);
     http_.on_stop([this] { drain(); });
     operations_.connect();
   }
@@ -79,8 +89,7 @@ class Server::Impl {
 
   void run() {
     http_.run();
-    for (const auto& [id, call] : calls_) engine_->cancel(id);
-    calls_.clear();
+    while (!calls_.empty()) drop(calls_.begin()->first, EarlyEnd::kShutdown);
     engine_ = nullptr;
   }
 
@@ -123,6 +132,18 @@ class Server::Impl {
                 });
   }
 
+  void add_text(std::string path, std::string (*answer)(const api::ChatService&, std::string_view)) {
+    add_api("POST", std::move(path), [this, answer](const std::shared_ptr<HttpExchange>& exchange) {
+      exchange->respond({200, answer(*service_, exchange->request().body)});
+    });
+  }
+
+  void model(HttpExchange& exchange) const {
+    const std::string name = path_below(exchange.request(), kModelsBelow);
+    check_model(name);
+    exchange.respond({200, api::model_object(name, started_, service_->context_length())});
+  }
+
   void models(HttpExchange& exchange) const {
     exchange.respond({200, api::model_list(names_, started_, service_->context_length())});
   }
@@ -135,24 +156,90 @@ class Server::Impl {
                         "model", "model_not_found");
   }
 
+  // What a client asked the engine for, before there is one answer or more in the making.
+  struct Draft {
+    GenerationRequest generation;
+    api::Thinking thinking = api::Thinking::kOff;
+    std::string echo;
+  };
+
   void chat(const std::shared_ptr<HttpExchange>& exchange) {
     const api::ChatRequest request = api::parse_chat_request(exchange->request().body);
     unknown_fields_.note(request.unknown_fields);
     check_model(request.model);
     // Milliseconds for long prompts: what a worker thread would take over.
     api::PreparedChat prepared = service_->prepare(request, random_());
+    std::vector<Draft> drafts;
+    drafts.push_back({std::move(prepared.generation), prepared.thinking, std::move(prepared.echo)});
+    generate(exchange, request, false,
+             api::make_chat_writer(service_->tokenizer(), header("chatcmpl-", request), writer_options(request)),
+             std::move(drafts));
+  }
 
-    const auto n_prompt_tokens = static_cast<uint32_t>(prepared.generation.prompt.size());
-    api::Answer answer(service_->tokenizer(), prepared.thinking, request.stop, n_prompt_tokens);
-    api::AnswerHeader header{new_id("chatcmpl-"), std::time(nullptr),
-                             request.model.empty() ? names_.front() : request.model};
-    const uint64_t id = submit(std::move(prepared.generation), *exchange);
-    auto call = std::make_unique<ChatCall>(exchange, std::move(answer), std::move(header), request.stream,
-                                           request.include_usage);
-    exchange->on_left([this, id] { drop(id, EarlyEnd::kClientLeft); });
-    exchange->on_drained([this, id] { flush(id); });
+  void complete(const std::shared_ptr<HttpExchange>& exchange) {
+    const api::CompletionRequest request = api::parse_completion_request(exchange->request().body);
+    unknown_fields_.note(request.unknown_fields);
+    check_model(request.model);
+    const api::CompletionService service(service_->tokenizer(), service_->resolver());
+    std::vector<Draft> drafts;
+    for (api::PreparedCompletion& prepared : service.prepare(request, random_()))
+      drafts.push_back({std::move(prepared.generation), api::Thinking::kOff, std::move(prepared.echo)});
+    generate(
+        exchange, request, request.score_only,
+        api::make_completion_writer(service_->tokenizer(), header("cmpl-", request), writer_options(request)),
+        std::move(drafts));
+  }
+
+  api::AnswerHeader header(std::string_view prefix, const api::GenerationFields& request) {
+    return {new_id(prefix), std::time(nullptr), request.model.empty() ? names_.front() : request.model};
+  }
+
+  static api::WriterOptions writer_options(const api::GenerationFields& request) {
+    return {request.include_usage, request.n_top_logprobs.has_value()};
+  }
+
+  // Clients with keys of their own, and those who ask for it, share no cached prefixes with others.
+  uint64_t cache_space_of(const HttpRequest& request, const std::string& salt) const {
+    const std::string_view key = keys_.size() > 1 ? api_key(request) : std::string_view();
+    if (key.empty() && salt.empty()) return 0;
+    return cache_space(fmt::format("{}:{}{}", key.size(), key, salt));
+  }
+
+  void generate(const std::shared_ptr<HttpExchange>& exchange, const api::GenerationFields& request,
+                bool score_only, std::unique_ptr<api::ResponseWriter> writer, std::vector<Draft> drafts) {
+    auto call = std::make_unique<GenerationCall>(
+        exchange, std::move(writer),
+        GenerationCall::Options{request.stream, request.include_usage, score_only, request.n, request.best_of});
+    const uint64_t space = cache_space_of(exchange->request(), request.cache_salt);
+    std::vector<uint64_t> ids;
+    try {
+      for (Draft& draft : drafts) {
+        draft.generation.cache_space = space;
+        const std::vector<int32_t>& prompt = draft.generation.prompt;
+        const bool scores = draft.generation.prompt_logprobs;
+        for (uint32_t i = 0; i < request.best_of; ++i, ++draft.generation.sampling.seed) {
+          ids.push_back(submit(draft.generation, *exchange));
+          call->add(ids.back(),
+                    api::Answer(service_->tokenizer(), draft.thinking, request.stop,
+                                static_cast<uint32_t>(prompt.size()), request.include_stop),
+                    draft.echo, scores ? std::optional(prompt.front()) : std::nullopt);
+        }
+      }
+    } catch (const api::ApiError&) {
+      for (const uint64_t id : ids) end_early(id, EarlyEnd::kRefused);
+      throw;
+    }
+    const uint64_t number = ++last_call_;
+    for (const uint64_t id : ids) call_of_.emplace(id, number);
+    exchange->on_left([this, number] { drop(number, EarlyEnd::kClientLeft); });
+    exchange->on_drained([this, number] { flush(number); });
+    if (options_.request_timeout.count() > 0) {
+      deadlines_.add(exchange->request().received + options_.request_timeout, number);
+      await_deadline();
+    }
     call->start();
-    calls_.emplace(id, std::move(call));
+    calls_.emplace(number, std::move(call));
+    keep_streams_alive();
   }
 
   // Hands a client's request to the engine within the operator's limits; the engine's id for it.
@@ -174,11 +261,19 @@ class Server::Impl {
           .with_retry_after(seconds);
     }
     operations_.metrics().on_submit(id, exchange, static_cast<uint32_t>(n_prompt_tokens), uses_cache);
-    if (options_.request_timeout.count() > 0) {
-      deadlines_.add(exchange.request().received + options_.request_timeout, id);
-      await_deadline();
-    }
     return id;
+  }
+
+  // Streams that wait in the queue or for a long prompt get a comment now and then.
+  void keep_streams_alive() {
+    if (keeps_alive_ || calls_.empty() || options_.keep_alive.count() == 0) return;
+    keeps_alive_ = true;
+    http_.run_after(options_.keep_alive / 2, [this] {
+      keeps_alive_ = false;
+      const auto since = std::chrono::steady_clock::now() - options_.keep_alive / 2;
+      for (const auto& [number, call] : calls_) call->keep_alive(since);
+      keep_streams_alive();
+    });
   }
 
   void await_deadline() {
@@ -193,56 +288,65 @@ class Server::Impl {
                                 fmt::format("the answer took longer than {} s, which is this server's limit",
                                             options_.request_timeout.count()),
                                 {}, "request_timeout");
-      for (const uint64_t id : deadlines_.take_due(std::chrono::steady_clock::now()))
-        cut(id, error, EarlyEnd::kTimeout);
+      for (const uint64_t number : deadlines_.take_due(std::chrono::steady_clock::now()))
+        cut(number, error, EarlyEnd::kTimeout);
       await_deadline();
     });
   }
 
   void take_events() {
     if (engine_ == nullptr) return;
-    std::vector<uint64_t> touched;
-    for (const TokenEvent& event : engine_->take_events()) {
+    std::set<uint64_t> touched;
+    for (TokenEvent& event : engine_->take_events()) {
       if (operations_.on_event(event)) continue;
-      const auto call = calls_.find(event.request_id);
-      if (call == calls_.end()) continue;  // dropped meanwhile
-      call->second->on_event(event);
-      if (touched.empty() || touched.back() != event.request_id) touched.push_back(event.request_id);
+      const auto number = call_of_.find(event.request_id);
+      if (number == call_of_.end()) continue;  // dropped meanwhile
+      touched.insert(number->second);
+      calls_.at(number->second)->on_event(std::move(event));
     }
-    for (const uint64_t id : touched) flush(id);
+    for (const uint64_t number : touched) flush(number);
     operations_.note_engine();
   }
 
   // Sends what there is for a call and lets go of it when that was all.
-  void flush(uint64_t id) {
-    const auto found = calls_.find(id);
+  void flush(uint64_t number) {
+    const auto found = calls_.find(number);
     if (found == calls_.end()) return;
-    ChatCall& call = *found->second;
+    GenerationCall& call = *found->second;
     call.flush();
-    if (call.answer_ended() || call.done()) {  // the engine may not know yet, or has ended it itself
+    for (const uint64_t id : call.take_ended()) {  // the engine may not know yet, or has ended it itself
       operations_.metrics().on_stop_string(id);
       engine_->cancel(id);
+      call_of_.erase(id);
     }
-    if (call.held_bytes() > kMaxHeldBytes && !call.answer_ended()) {
+    if (call.held_bytes() > kMaxHeldBytes) {
       log::warn("a client reads its stream too slowly; its request is cancelled");
       call.exchange().abort();
-      drop(id, EarlyEnd::kSlowClient);
+      drop(number, EarlyEnd::kSlowClient);
     } else if (call.done()) {
       calls_.erase(found);
     }
   }
 
-  void drop(uint64_t id, EarlyEnd why) {
+  void end_early(uint64_t id, EarlyEnd why) {
     operations_.metrics().on_ended_early(id, why);
     engine_->cancel(id);
-    calls_.erase(id);
+    call_of_.erase(id);
   }
 
-  void cut(uint64_t id, const api::ApiError& error, EarlyEnd why) {
-    const auto found = calls_.find(id);
+  void drop(uint64_t number, EarlyEnd why) {
+    const auto found = calls_.find(number);
     if (found == calls_.end()) return;
-    const std::unique_ptr<ChatCall> call = std::move(found->second);
-    drop(id, why);
+    for (const uint64_t id : found->second->unended()) end_early(id, why);
+    calls_.erase(found);
+  }
+
+  void cut(uint64_t number, const api::ApiError& error, EarlyEnd why) {
+    const auto found = calls_.find(number);
+    if (found == calls_.end()) return;
+    for (const uint64_t id : found->second->unended()) end_early(id, why);
+    const std::unique_ptr<GenerationCall> call = std::move(found->second);
+    calls_.erase(found);
     call->fail(error);
   }
 
@@ -277,7 +381,10 @@ class Server::Impl {
   std::vector<std::string> names_;                   // under which it is served
   Deadlines deadlines_;
   bool awaits_deadline_ = false;
-  std::unordered_map<uint64_t, std::unique_ptr<ChatCall>> calls_;  // by the engine's request id
+  bool keeps_alive_ = false;
+  uint64_t last_call_ = 0;
+  std::unordered_map<uint64_t, std::unique_ptr<GenerationCall>> calls_;  // by a number of their own
+  std::unordered_map<uint64_t, uint64_t> call_of_;                       // by the engine's request id
   bool draining_ = false;
   HttpServer http_;  // last: it calls into all the others
 };

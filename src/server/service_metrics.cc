@@ -35,6 +35,8 @@ std::string_view early_end_name(EarlyEnd why) {
       return "timeout";
     case EarlyEnd::kShutdown:
       return "shutdown";
+    case EarlyEnd::kRefused:
+      return "refused";
   }
   return "";
 }
@@ -59,7 +61,8 @@ ServiceMetrics::ServiceMetrics(Time now)
       decode_time_(kLatencyBounds) {
   for (const char* reason : {"stop", "length", "abort"}) n_finished_[reason] = 0;
   for (const auto why :
-       {EarlyEnd::kClientLeft, EarlyEnd::kSlowClient, EarlyEnd::kTimeout, EarlyEnd::kShutdown}) {
+       {EarlyEnd::kClientLeft, EarlyEnd::kSlowClient, EarlyEnd::kTimeout, EarlyEnd::kShutdown,
+        EarlyEnd::kRefused}) {
     n_ended_early_[why] = 0;
   }
 }

@@ -22,7 +22,7 @@
 namespace qwick {
 
 // Why a request ended before its answer did.
-enum class EarlyEnd { kClientLeft, kSlowClient, kTimeout, kShutdown };
+enum class EarlyEnd { kClientLeft, kSlowClient, kTimeout, kShutdown, kRefused };
 
 struct ServiceInfo {
   std::string version;
