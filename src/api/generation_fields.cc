@@ -73,23 +73,6 @@ std::vector<LogitBias> parse_logit_bias(const Fields& fields) {
   return parsed;
 }
 
-SamplingFields parse_sampling(const Fields& fields) {
-  SamplingFields sampling;
-  sampling.temperature = fields.number("temperature", 0, 2);
-  sampling.top_p = fields.number("top_p", 0, 1);
-  sampling.min_p = fields.number("min_p", 0, 1);
-  sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
-  sampling.presence_penalty = fields.number("presence_penalty", -2, 2).value_or(0);
-  sampling.frequency_penalty = fields.number("frequency_penalty", -2, 2).value_or(0);
-  if (const auto top_k = fields.integer("top_k", -1, kMaxInt)) {
-    sampling.top_k = static_cast<int32_t>(std::max<int64_t>(*top_k, 0));  // -1 also means off
-  }
-  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  sampling.seed = fields.integer("seed", -kAny - 1, kAny);
-  sampling.logit_bias = parse_logit_bias(fields);
-  return sampling;
-}
-
 std::string parse_stop_string(const Json& value, const std::string& path) {
   if (!value.is_string()) invalid_field(path, "must be a string, not {}", json_kind(value));
   auto text = value.get<std::string>();
@@ -143,6 +126,23 @@ std::string parse_salt(const Fields& fields) {
 }
 
 }  // namespace
+
+SamplingFields parse_sampling(const Fields& fields) {
+  SamplingFields sampling;
+  sampling.temperature = fields.number("temperature", 0, 2);
+  sampling.top_p = fields.number("top_p", 0, 1);
+  sampling.min_p = fields.number("min_p", 0, 1);
+  sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
+  sampling.presence_penalty = fields.number("presence_penalty", -2, 2).value_or(0);
+  sampling.frequency_penalty = fields.number("frequency_penalty", -2, 2).value_or(0);
+  if (const auto top_k = fields.integer("top_k", -1, kMaxInt)) {
+    sampling.top_k = static_cast<int32_t>(std::max<int64_t>(*top_k, 0));  // -1 also means off
+  }
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  sampling.seed = fields.integer("seed", -kAny - 1, kAny);
+  sampling.logit_bias = parse_logit_bias(fields);
+  return sampling;
+}
 
 void refuse_unsupported(const Fields& fields, std::span<const UnsupportedField> unsupported) {
   for (const UnsupportedField& field : unsupported) {

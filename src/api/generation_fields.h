@@ -22,6 +22,8 @@ struct SamplingFields {
   std::vector<LogitBias> logit_bias = {};
 };
 
+SamplingFields parse_sampling(const Fields& fields);
+
 struct GenerationFields {
   std::string model;  // "": not said
   SamplingFields sampling;

@@ -38,6 +38,8 @@ struct Options {
   uint32_t body_timeout = 60;
   uint32_t write_timeout = 30;
   uint32_t drain_timeout = 30;
+  uint32_t keep_alive = 10;
+  std::string sampling;
   uint32_t heartbeat = 0;
   std::string system_prompt_file;
   bool access_log = false;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cli/backend.h"
 #include "cli/input.h"
+#include "cli/sampling.h"
 #include "engine/engine.h"
 #include "hub/loaded_model.h"
 #include "server/server.h"
@@ -134,6 +135,7 @@ ServerOptions server_options(const Options& options) {
   made.max_prompt_tokens = options.max_prompt_tokens;
   made.request_timeout = std::chrono::seconds(options.request_timeout);
   made.drain_timeout = std::chrono::seconds(options.drain_timeout);
+  made.keep_alive = std::chrono::seconds(options.keep_alive);
   made.heartbeat = std::chrono::seconds(options.heartbeat);
   if (!options.system_prompt_file.empty())
     made.system_prompt = MappedFile::open(options.system_prompt_file).text();
@@ -171,7 +173,8 @@ int serve(const Options& options) {
   Engine engine(executor, sampleable_ids(loaded.tokenizer), limits, [&server] { server.wake(); });
   const std::vector<std::string> names = served_names(options, loaded);
   const bool has_key = !options.api_keys.empty() || !options.api_key_file.empty();
-  server.open({loaded.tokenizer, *loaded.chat_template, loaded.model.generation_defaults(),
+  const GenerationDefaults defaults = with_sampling(loaded.model.generation_defaults(), options.sampling);
+  server.open({loaded.tokenizer, *loaded.chat_template, defaults,
                executor.options().max_positions, names, backend.isa(), backend.dtype()},
               engine, [&, url = server.url()] { print_welcome(loaded, url, names.back(), has_key); });
   io.join();

@@ -29,6 +29,7 @@ class Server:
     def __init__(self, *arguments: str, environment: dict[str, str] | None = None, until: str = "Listening on"):
         """Waits for a line of its output: ready, by default."""
         self._until = until
+        self.arguments = arguments
         self.process = subprocess.Popen(
             [BINARY, "serve", *arguments, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **(environment or {})})

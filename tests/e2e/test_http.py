@@ -68,7 +68,7 @@ def test_bodies_that_are_no_request(demo, body):
 
 def test_errors_name_the_field(demo):
     for fields, param in (({"temperature": "hot"}, "temperature"), ({"temperature": 3}, "temperature"), ({"top_k": 1.5}, "top_k"),
-                          ({"n": 2}, "n"), ({"tools": [{"type": "function"}]}, "tools"), ({"stop": [""]}, "stop[0]"),
+                          ({"n": 0}, "n"), ({"tools": [{"type": "function"}]}, "tools"), ({"stop": [""]}, "stop[0]"),
                           ({"max_tokens": 0}, "max_tokens"), ({"messages": []}, "messages"),
                           ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
                           ({"enable_thinking": True, "chat_template_kwargs": {"enable_thinking": False}}, "enable_thinking"),
