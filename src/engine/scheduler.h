@@ -27,9 +27,10 @@ struct Sequence {
   std::vector<int32_t> blocks;    // of the cache
   std::vector<ChainKey> chain;    // [i]: key of the tokens before block i; grows as blocks fill
   uint32_t n_reused = 0;          // prompt tokens that came from the cache when it was first admitted
-  std::chrono::steady_clock::time_point started;  // its first step; the engine's
   std::vector<int32_t> seen_ids;  // distinct ids of tokens, kept only for a repetition penalty
   std::vector<bool> is_seen;      // by id
+  // When its first step began; the engine's.
+  std::chrono::steady_clock::time_point started;
 
   Sequence(uint64_t sequence_id, GenerationRequest generation_request);
   void append(int32_t token);
