@@ -160,7 +160,8 @@ int serve(const Options& options) {
   const bool may_reload = !options.api_key_file.empty() || std::getenv("NOTIFY_SOCKET") != nullptr;
   const SignalHandlers signals(server, may_reload);
   IoThread io(server);
-  log::info("loading the model; {} says when it is ready", server.url() + "/health/ready");
+  fmt::print("Loading the model; {}/health/ready says when it is there.\n", server.url());
+  std::fflush(stdout);
 
   const ReadyModel loaded = load_ready_model(options);
   if (!loaded.chat_template) {

@@ -50,7 +50,9 @@ TEST(ApiKeys, ReloadTakesAllOrNothing) {
   keys.reload();
   EXPECT_TRUE(keys.knows("two") && keys.knows("three"));
   EXPECT_FALSE(keys.knows("one"));
-  for (const char* broken : {"", "# nothing\n", "four\nbad key\n", "four\nb\x01""ad\n"}) {
+  for (const char* broken : {"", "# nothing\n", "four\nbad key\n",
+                             "four\nb\x01"
+                             "ad\n"}) {
     file.write(broken);
     EXPECT_THROW(keys.reload(), Error) << broken;
     EXPECT_TRUE(keys.knows("two"));
@@ -121,13 +123,16 @@ TEST(Cors, PreflightNamesMethodsAndTheHeadersAskedFor) {
                                               {"Access-Control-Request-Headers", headers}}),
                           "POST, OPTIONS");
   };
-  const auto response = ask("https://a.example", "authorization,content-type,x-stainless-os");
-  ASSERT_TRUE(response);
-  EXPECT_EQ(response->status, 204);
-  EXPECT_EQ(header(*response, "Access-Control-Allow-Methods"), "POST, OPTIONS");
-  EXPECT_EQ(header(*response, "Access-Control-Allow-Headers"), "authorization,content-type,x-stainless-os");
-  EXPECT_EQ(header(*response, "Access-Control-Max-Age"), "7200");
-  EXPECT_EQ(header(*ask("https://a.example", "a\r\nSet-Cookie: x"), "Access-Control-Allow-Headers"), "");
+  const HttpResponse none{500, ""};
+  const HttpResponse response =
+      ask("https://a.example", "authorization,content-type,x-stainless-os").value_or(none);
+  EXPECT_EQ(response.status, 204);
+  EXPECT_EQ(header(response, "Access-Control-Allow-Methods"), "POST, OPTIONS");
+  EXPECT_EQ(header(response, "Access-Control-Allow-Headers"), "authorization,content-type,x-stainless-os");
+  EXPECT_EQ(header(response, "Access-Control-Max-Age"), "7200");
+  EXPECT_EQ(
+      header(ask("https://a.example", "a\r\nSet-Cookie: x").value_or(none), "Access-Control-Allow-Headers"),
+      "");
   EXPECT_FALSE(ask("https://b.example", "authorization"));
   EXPECT_FALSE(
       cors.preflight(request("OPTIONS", {{"Origin", "https://a.example"}}), "POST"));  // a plain OPTIONS

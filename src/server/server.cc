@@ -353,7 +353,7 @@ class Server::Impl {
   void drain() {
     draining_ = true;
     operations_.drain();
-    log::info("stopping: {} answers in progress", calls_.size());
+    if (service_) log::info("stopping: {} answers in progress", calls_.size());
     http_.run_after(options_.drain_timeout, [this] {
       log::warn("the drain timeout has passed; {} answers are cut", calls_.size());
       while (!calls_.empty())

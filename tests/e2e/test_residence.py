@@ -28,7 +28,7 @@ def long_prompt(tmp_path) -> str:
 
 
 def test_listens_at_once_and_is_ready_when_warm(long_prompt):
-    server = Server("--dtype", "f32", "--threads", "1", "--system-prompt-file", long_prompt, until="loading the model")
+    server = Server("--dtype", "f32", "--threads", "1", "--system-prompt-file", long_prompt, until="Loading the model")
     try:
         early = server.request("GET", "/health/ready")
         assert early.status == 503 and early.json() == {"status": "loading"}
@@ -43,7 +43,7 @@ def test_listens_at_once_and_is_ready_when_warm(long_prompt):
 
 
 def test_stops_while_loading(long_prompt):
-    server = Server("--dtype", "f32", "--threads", "1", "--system-prompt-file", long_prompt, until="loading the model")
+    server = Server("--dtype", "f32", "--threads", "1", "--system-prompt-file", long_prompt, until="Loading the model")
     assert server.stop(10) == 0
 
 
