@@ -23,8 +23,8 @@ namespace qwick {
 namespace {
 
 constexpr size_t kConnections = 4;
-constexpr uint64_t kLongestRun = 32;  // blocks asked for at once
-constexpr int kMaxAttempts = 6;       // that bring nothing
+constexpr uint64_t kLongestRun = 64;  // blocks asked for at once
+constexpr int kMaxAttempts = 5;       // that bring nothing
 constexpr int kPartialContent = 206;
 constexpr std::chrono::milliseconds kTick{200};  // between looks at locks of others, and drawings
 
@@ -93,6 +93,7 @@ Downloader::Downloader(const std::vector<Download>& downloads, const HubPlace& p
 
 void Downloader::run() {
   std::vector<std::thread> threads;
+  threads.reserve(kConnections);
   n_workers_ = kConnections;
   for (size_t i = 0; i < kConnections; ++i) threads.emplace_back([this] { work(); });
   {

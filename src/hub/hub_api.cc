@@ -186,6 +186,9 @@ std::vector<RemoteFile> select_files(const RemoteModel& model, const HubName& na
     }
     return gguf;
   }
+  if (!has("tokenizer.json")) {
+    fail(ErrorCode::kUnsupported, "{}: has no tokenizer.json, without which nothing can be read", name.repo);
+  }
   std::vector<RemoteFile> selected;
   for (const RemoteFile& file : model.files) {
     const bool is_of_shards = is_shard(file.path) || file.path == kIndex;

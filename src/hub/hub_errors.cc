@@ -28,7 +28,7 @@ constexpr int kTooMany = 429;
 }
 
 [[noreturn]] void fail_access(const HttpReply& reply, const HubPlace& place, const HubName& name) {
-  if (place.source == HubSource::kModelScope) {
+  if (place.source == HubSource::kModelScope && reply.status != kMissing) {
     fail(ErrorCode::kNotFound, "{}: {} gives it to members only (status {}); use --source hf", name.repo,
          place.endpoint(), reply.status);
   }
@@ -68,7 +68,7 @@ void fail_with_reply(const HttpReply& reply, const HubPlace& place, const HubNam
   if (reply.status == kMissing && !path.empty())
     fail(ErrorCode::kNotFound, "{}: {} lists it, but has no such file (status 404)", what, place.endpoint());
   if (reply.status == kMissing && (reply.error_code == "RevisionNotFound" || !name.revision.empty())) {
-    fail(ErrorCode::kNotFound, "{}: {} has no revision {} of it; {}/{} lists those that there are", name.repo,
+    fail(ErrorCode::kNotFound, "{}: {} has no revision {} of it; {}/{} shows those that there are", name.repo,
          place.endpoint(), name.revision_or_main(), place.endpoint(), name.repo);
   }
   if (reply.status == kMissing) fail_access(reply, place, name);

@@ -13,7 +13,7 @@ namespace qwick {
 
 class PartialFile {
  public:
-  static constexpr uint64_t kBlockBytes = uint64_t{8} << 20;
+  static constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
 
   // Goes on with what an earlier process left of this file, or starts anew. The disk space is taken
   // at once.

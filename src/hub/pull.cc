@@ -62,7 +62,7 @@ std::optional<RemoteModel> ask(const HubPlace& place, const HubName& name, bool 
   const HttpReply reply =
       get_list(is_modelscope ? modelscope_list_url(endpoint, name) : hugging_face_list_url(endpoint, name),
                place, is_last_resort, text);
-  if (reply.transport != Transport::kOk && !is_last_resort) {
+  if (reply.transport != Transport::kOk && is_transient(reply) && !is_last_resort) {
     log::info("{} can't be reached ({}); asking ModelScope", reply.host, reply.message);
     return std::nullopt;
   }
@@ -139,9 +139,7 @@ Pulled pull_model(const HubName& name, const HubSettings& settings) {
   HubName exact = name;
   exact.revision = pulled.commit;
   const auto model = cache.find(exact);
-  if (!model) {
-    fail(ErrorCode::kUnsupported, "{}: has no tokenizer.json, or not all parts of its weights", name.text());
-  }
+  if (!model) fail(ErrorCode::kUnsupported, "{}: lacks parts of its weights", name.text());
   pulled.model = *model;
   return pulled;
 }

@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -40,12 +41,13 @@ class Repo:
 class Hub:
     """Behaviour is changed by the fields below, at any time, for all requests that come after."""
 
-    def __init__(self):
+    def __init__(self, tls: ssl.SSLContext | None = None):
+        self.tls = tls
         self.repos: dict[str, Repo] = {}
         self.lock = threading.Lock()
         self.reset()
         self._servers = [self._start(is_storage) for is_storage in (False, True)]
-        self.url, self.storage_url = (f"http://127.0.0.1:{server.server_address[1]}" for server in self._servers)
+        self.url, self.storage_url = (f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}" for server in self._servers)
 
     def reset(self):
         self.requests: list[tuple[str, str, str]] = []  # method, path, range
@@ -69,7 +71,7 @@ class Hub:
 
     def environment(self, home: pathlib.Path, **more: str) -> dict[str, str]:
         return {"HF_ENDPOINT": self.url, "MODELSCOPE_ENDPOINT": self.url, "HF_HOME": str(home), "HF_TOKEN": "",
-                "HF_HUB_DISABLE_XET": "1", **more}
+                "no_proxy": "127.0.0.1", **more}
 
     def served(self, part: str) -> list[tuple[str, str, str]]:
         return [request for request in self.requests if part in request[1]]
@@ -81,10 +83,18 @@ class Hub:
 
     def _start(self, is_storage: bool) -> ThreadingHTTPServer:
         handler = type("Handler", (_Handler,), {"hub": self, "is_storage": is_storage})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        server.daemon_threads = True
+        server = _Server(("127.0.0.1", 0), handler)
+        if self.tls:
+            server.socket = self.tls.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True, kwargs={"poll_interval": 0.05}).start()
         return server
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # clients that are killed, or don't trust the certificate
 
 
 class _Handler(BaseHTTPRequestHandler):
