@@ -26,12 +26,12 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
-fs::path beside(const fs::path& blob, const char* suffix) {
-  return blob.string() + suffix;
+fs::path data_path(const fs::path& blob) {
+  return blob.string() + ".qwick-part";
 }
 
-fs::path data_path(const fs::path& blob) {
-  return beside(blob, ".qwick-part");
+fs::path blocks_path(const fs::path& blob) {
+  return blob.string() + ".qwick-blocks";
 }
 
 bool write_whole(int fd, const void* data, size_t n_bytes, uint64_t offset) {
@@ -52,7 +52,7 @@ bool write_whole(int fd, const void* data, size_t n_bytes, uint64_t offset) {
 PartialFile::PartialFile(fs::path blob, uint64_t size)
     : blob_(std::move(blob)),
       data_path_(data_path(blob_)),
-      blocks_path_(beside(blob_, ".qwick-blocks")),
+      blocks_path_(blocks_path(blob_)),
       size_(size),
       is_complete_((size + kBlockBytes - 1) / kBlockBytes) {
   std::error_code error;
@@ -129,8 +129,12 @@ void PartialFile::become_blob() {
 }
 
 void PartialFile::discard() {
-  ::unlink(blocks_path_.c_str());
-  ::unlink(data_path_.c_str());
+  remove_leftovers(blob_);
+}
+
+void PartialFile::remove_leftovers(const fs::path& blob) {
+  ::unlink(blocks_path(blob).c_str());
+  ::unlink(data_path(blob).c_str());
 }
 
 uint64_t PartialFile::missing_bytes(const fs::path& blob, uint64_t size) {

@@ -36,6 +36,8 @@ class PartialFile {
   void become_blob();  // whole and right: on the disk and under its name
   void discard();
 
+  // What a process that was killed when all was done may have left beside a blob.
+  static void remove_leftovers(const std::filesystem::path& blob);
   // Bytes that `size` bytes of this blob still need on the disk.
   static uint64_t missing_bytes(const std::filesystem::path& blob, uint64_t size);
 

@@ -117,7 +117,10 @@ Pulled pull_model(const HubName& name, const HubSettings& settings) {
   for (const RemoteFile& file : files) {
     const Download download{file, cache.blob(name.repo, file.hash), cache.lock(name.repo, file.hash)};
     pulled.n_bytes += file.size;
-    if (is_fetched(download)) continue;
+    if (is_fetched(download)) {
+      PartialFile::remove_leftovers(download.blob);
+      continue;
+    }
     pulled.n_fetched += file.size;
     missing.push_back(download);
   }
