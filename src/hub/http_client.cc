@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -18,12 +19,36 @@ namespace qwick {
 namespace {
 
 constexpr long kMaxRedirects = 8;
+constexpr std::chrono::seconds kLongestConnect{10};
 
 struct CurlLibrary {
   CurlLibrary() { QWICK_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); }
   ~CurlLibrary() { curl_global_cleanup(); }
   CurlLibrary(const CurlLibrary&) = delete;
   CurlLibrary& operator=(const CurlLibrary&) = delete;
+};
+
+// OpenSSL writes to connections that may be closed, which must not end the process. The signal goes to the
+// thread that wrote, so that this thread can swallow it.
+class SigpipeBlocked {
+ public:
+  SigpipeBlocked() {
+    sigemptyset(&sigpipe_);
+    sigaddset(&sigpipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  SigpipeBlocked(const SigpipeBlocked&) = delete;
+  SigpipeBlocked& operator=(const SigpipeBlocked&) = delete;
+  ~SigpipeBlocked() {
+    const timespec now{};
+    while (sigtimedwait(&sigpipe_, nullptr, &now) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t sigpipe_{};
+  sigset_t before_{};
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -167,46 +192,56 @@ HttpClient::HttpClient(std::chrono::seconds timeout, const std::atomic<bool>* st
   handle_ = std::make_shared<Handle>();
 }
 
+void HttpClient::set_up(const HttpRequest& request, Transfer& transfer) {
+  Handle& handle = *handle_;
+  curl_easy_reset(handle.curl);  // keeps the connection
+  handle.message[0] = '\0';
+  handle.set(CURLOPT_URL, request.url.c_str());
+  handle.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  handle.set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
+  handle.set(CURLOPT_FOLLOWLOCATION, 1L);
+  handle.set(CURLOPT_MAXREDIRS, kMaxRedirects);
+  handle.set(CURLOPT_NOSIGNAL, 1L);
+  handle.set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(std::min(timeout_, kLongestConnect).count()));
+  handle.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  handle.set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(timeout_.count()));
+  handle.set(CURLOPT_USERAGENT, "qwick/" QWICK_VERSION);
+  handle.set(CURLOPT_ERRORBUFFER, static_cast<char*>(handle.message));
+  handle.set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  handle.set(CURLOPT_HEADERDATA, &transfer);
+  handle.set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  handle.set(CURLOPT_WRITEDATA, &transfer);
+  if (stop_ != nullptr) {
+    handle.set(CURLOPT_NOPROGRESS, 0L);
+    handle.set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
+    handle.set(CURLOPT_XFERINFODATA, stop_);
+  }
+  if (request.n_bytes > 0) {
+    const std::string range = fmt::format("{}-{}", request.first, request.first + request.n_bytes - 1);
+    handle.set(CURLOPT_RANGE, range.c_str());
+  }
+  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (const char* file = std::getenv(name); file != nullptr && *file != '\0')
+      handle.set(CURLOPT_CAINFO, file);
+  }
+}
+
 HttpReply HttpClient::get(const HttpRequest& request, const Receiver& receiver) {
   CURL* const curl = handle_->curl;
-  curl_easy_reset(curl);  // keeps the connection
   Transfer transfer{curl, receiver, {}, {}};
-  handle_->message[0] = '\0';
-  const std::string range =
-      request.n_bytes == 0 ? "" : fmt::format("{}-{}", request.first, request.first + request.n_bytes - 1);
-  curl_slist* headers = nullptr;  // one that is added here does not follow a redirect to another host
+  set_up(request, transfer);
+  // A header that is added like this does not follow a redirect to another host.
+  curl_slist* headers = nullptr;
   if (!request.token.empty())
     headers = curl_slist_append(nullptr, ("Authorization: Bearer " + request.token).c_str());
   const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> owner(headers, curl_slist_free_all);
-
-  handle_->set(CURLOPT_URL, request.url.c_str());
-  handle_->set(CURLOPT_PROTOCOLS_STR, "http,https");
-  handle_->set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
-  handle_->set(CURLOPT_FOLLOWLOCATION, 1L);
-  handle_->set(CURLOPT_MAXREDIRS, kMaxRedirects);
-  handle_->set(CURLOPT_NOSIGNAL, 1L);
-  handle_->set(CURLOPT_CONNECTTIMEOUT, static_cast<long>(timeout_.count()));
-  handle_->set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  handle_->set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(timeout_.count()));
-  handle_->set(CURLOPT_USERAGENT, "qwick/" QWICK_VERSION);
-  handle_->set(CURLOPT_ERRORBUFFER, static_cast<char*>(handle_->message));
   handle_->set(CURLOPT_HTTPHEADER, headers);
-  handle_->set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-  handle_->set(CURLOPT_HEADERDATA, &transfer);
-  handle_->set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-  handle_->set(CURLOPT_WRITEDATA, &transfer);
-  if (stop_ != nullptr) {
-    handle_->set(CURLOPT_NOPROGRESS, 0L);
-    handle_->set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
-    handle_->set(CURLOPT_XFERINFODATA, stop_);
-  }
-  if (!range.empty()) handle_->set(CURLOPT_RANGE, range.c_str());
-  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
-    if (const char* file = std::getenv(name); file != nullptr && *file != '\0')
-      handle_->set(CURLOPT_CAINFO, file);
-  }
 
-  const CURLcode code = curl_easy_perform(curl);
+  CURLcode code = CURLE_OK;
+  {
+    const SigpipeBlocked blocked;
+    code = curl_easy_perform(curl);
+  }
   if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   HttpReply& reply = transfer.reply;
   long status = 0;

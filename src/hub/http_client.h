@@ -62,6 +62,7 @@ class HttpClient {
  private:
   struct Handle;
   struct Transfer;
+  void set_up(const HttpRequest& request, Transfer& transfer);
 
   std::shared_ptr<Handle> handle_;
   std::chrono::seconds timeout_;

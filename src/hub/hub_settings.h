@@ -25,7 +25,7 @@ struct HubSettings {
   std::string modelscope_endpoint;   // the same for ModelScope
   std::string token;                 // sent to `endpoint` alone; "": none
   std::filesystem::path cache;       // laid out as huggingface_hub does; see hub/hub_cache.h
-  std::chrono::seconds timeout{20};  // to connect, and without a byte arriving
+  std::chrono::seconds timeout{20};  // without a byte arriving
 
   // HF_ENDPOINT, HF_TOKEN or its file, HF_HUB_CACHE, HF_HOME, HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT;
   // MODELSCOPE_ENDPOINT, MODELSCOPE_DOMAIN. Throws Error kInvalidArgument for values that make no sense.

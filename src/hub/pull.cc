@@ -28,11 +28,6 @@ constexpr size_t kLargestList = 64 << 20;  // bytes
 constexpr int kListAttempts = 4;
 constexpr int kOk = 200;
 
-struct FoundModel {
-  RemoteModel model;
-  HubSource source;
-};
-
 // The text of a list, or the reply that came instead.
 HttpReply get_list(const std::string& url, const HubPlace& place, bool is_last_resort, std::string& text) {
   HttpClient client(place.settings.timeout);
@@ -54,8 +49,8 @@ HttpReply get_list(const std::string& url, const HubPlace& place, bool is_last_r
   }
 }
 
-// Nothing when the host can't be reached and this is not the last resort.
-std::optional<RemoteModel> ask(const HubPlace& place, const HubName& name, bool is_last_resort) {
+// False when the host can't be reached and this is not the last resort.
+bool ask(const HubPlace& place, const HubName& name, bool is_last_resort, RemoteModel& model) {
   const bool is_modelscope = place.source == HubSource::kModelScope;
   const std::string& endpoint = place.endpoint();
   std::string text;
@@ -64,20 +59,22 @@ std::optional<RemoteModel> ask(const HubPlace& place, const HubName& name, bool 
                place, is_last_resort, text);
   if (reply.transport != Transport::kOk && is_transient(reply) && !is_last_resort) {
     log::info("{} can't be reached ({}); asking ModelScope", reply.host, reply.message);
-    return std::nullopt;
+    return false;
   }
   if (reply.transport != Transport::kOk || reply.status != kOk) fail_with_reply(reply, place, name, "");
-  return is_modelscope ? parse_modelscope_list(text, endpoint, name)
-                       : parse_hugging_face_list(text, endpoint, name);
+  model = is_modelscope ? parse_modelscope_list(text, endpoint, name)
+                        : parse_hugging_face_list(text, endpoint, name);
+  return true;
 }
 
-FoundModel ask_hubs(const HubName& name, const HubSettings& settings) {
+// Which hub has the model.
+HubSource ask_hubs(const HubName& name, const HubSettings& settings, RemoteModel& model) {
   if (settings.source != HubSource::kModelScope) {
     const bool is_last_resort = settings.source == HubSource::kHuggingFace;
-    if (auto model = ask({HubSource::kHuggingFace, settings}, name, is_last_resort))
-      return {*std::move(model), HubSource::kHuggingFace};
+    if (ask({HubSource::kHuggingFace, settings}, name, is_last_resort, model)) return HubSource::kHuggingFace;
   }
-  return {*ask({HubSource::kModelScope, settings}, name, true), HubSource::kModelScope};
+  ask({HubSource::kModelScope, settings}, name, true, model);
+  return HubSource::kModelScope;
 }
 
 void check_disk_space(const std::vector<Download>& missing, const fs::path& cache) {
@@ -91,6 +88,16 @@ void check_disk_space(const std::vector<Download>& missing, const fs::path& cach
   if (!error && space.available < n_needed) {
     fail(ErrorCode::kIo, "{}: {} are needed, {} are free; make room, or set HF_HUB_CACHE to another place",
          cache.string(), byte_text(n_needed), byte_text(space.available));
+  }
+}
+
+// The weights' links last: a snapshot that has them has the rest.
+void link_snapshot(const HubCache& cache, const std::string& repo, const std::string& commit,
+                   const std::vector<RemoteFile>& files) {
+  for (const bool is_weights : {false, true}) {
+    for (const RemoteFile& file : files) {
+      if (file.path.starts_with("model") == is_weights) cache.link(repo, commit, file.path, file.hash);
+    }
   }
 }
 
@@ -109,10 +116,11 @@ Pulled pull_model(const HubName& name, const HubSettings& settings) {
     if (!there) fail_offline(name, settings.cache);
     return {*there, {}, 0, 0};
   }
-  const FoundModel found = ask_hubs(name, settings);
-  const std::vector<RemoteFile> files = select_files(found.model, name);
+  RemoteModel remote;
+  const HubPlace place{ask_hubs(name, settings, remote), settings};
+  const std::vector<RemoteFile> files = select_files(remote, name);
   Pulled pulled;
-  pulled.commit = found.model.commit;
+  pulled.commit = remote.commit;
   std::vector<Download> missing;
   for (const RemoteFile& file : files) {
     const Download download{file, cache.blob(name.repo, file.hash), cache.lock(name.repo, file.hash)};
@@ -124,20 +132,13 @@ Pulled pull_model(const HubName& name, const HubSettings& settings) {
     pulled.n_fetched += file.size;
     missing.push_back(download);
   }
-  const HubPlace place{found.source, settings};
   if (!missing.empty()) {
     check_disk_space(missing, settings.cache);
     log::info("fetching {} from {}: {} of {} ({} files)", name.text(), place.endpoint(),
               byte_text(pulled.n_fetched), byte_text(pulled.n_bytes), files.size());
     fetch_all(missing, place, name);
   }
-  // The weights' links last: a snapshot that has them has the rest.
-  for (const bool is_weights : {false, true}) {
-    for (const RemoteFile& file : files) {
-      if (file.path.starts_with("model") == is_weights)
-        cache.link(name.repo, pulled.commit, file.path, file.hash);
-    }
-  }
+  link_snapshot(cache, name.repo, pulled.commit, files);
   cache.set_revision(name.repo, name.revision_or_main(), pulled.commit);
   HubName exact = name;
   exact.revision = pulled.commit;
