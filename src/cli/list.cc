@@ -16,7 +16,8 @@ namespace {
 struct Row {
   std::string name;  // as MODEL takes it
   std::string revision;
-  std::string format;
+  std::string commit;
+  std::string format = {};
   size_t n_files = 0;
   uint64_t n_bytes = 0;
   bool is_whole = false;
@@ -36,10 +37,10 @@ std::vector<Row> rows_of(const CachedSnapshot& snapshot) {
   const std::string revision = revision_of(snapshot);
   const std::string name = snapshot.repo + (revision == "main" ? "" : "@" + revision);
   std::vector<Row> rows;
-  Row directory{name, revision, "", 0, 0, false, false};
+  Row directory{name, revision, snapshot.commit};
   for (const CachedFile& file : snapshot.files) {
     if (file.name.ends_with(".gguf")) {
-      rows.push_back({name + ":" + file.name, revision, "gguf", 1, file.size, file.is_there,
+      rows.push_back({name + ":" + file.name, revision, snapshot.commit, "gguf", 1, file.size, file.is_there,
                       !packed_files_of(file.path).empty()});
       continue;
     }
@@ -61,11 +62,12 @@ void print_table(const std::vector<Row>& rows, const std::string& cache) {
   if (rows.empty()) {
     fmt::print("No models in {} yet; fetch one: qwick pull qwen3-0.6b\n", cache);
   } else {
-    fmt::print("{:<{}}  {:<11}  {:>5}  {:>8}  {}\n", "NAME", width, "FORMAT", "FILES", "SIZE", "STATE");
+    fmt::print("{:<{}}  {:<8}  {:<11}  {:>5}  {:>8}  {}\n", "NAME", width, "COMMIT", "FORMAT", "FILES",
+               "SIZE", "STATE");
   }
   for (const Row& row : rows) {
-    fmt::print("{:<{}}  {:<11}  {:>5}  {:>8}  {}\n", row.name, width, row.format, row.n_files,
-               byte_text(row.n_bytes),
+    fmt::print("{:<{}}  {:<8}  {:<11}  {:>5}  {:>8}  {}\n", row.name, width, row.commit.substr(0, 8),
+               row.format, row.n_files, byte_text(row.n_bytes),
                !row.is_whole   ? "incomplete"
                : row.is_packed ? "packed"
                                : "");
@@ -90,6 +92,7 @@ int list(const Options& options) {
   for (const Row& row : rows) {
     models.push_back({{"name", row.name},
                       {"revision", row.revision},
+                      {"commit", row.commit},
                       {"format", row.format},
                       {"files", row.n_files},
                       {"bytes", row.n_bytes},

@@ -175,6 +175,7 @@ def test_list_verify_rm(qwick, hub, home):
     rows = json.loads(qwick("list", "--json", QWICK_CACHE=packed).stdout)
     assert [(row["name"], row["format"], row["complete"], row["packed"]) for row in rows] == [
         ("org/demo", "safetensors", True, True), ("org/quants:tiny-Q8_0.gguf", "gguf", True, False)]
+    assert rows[0]["revision"] == "main" and rows[0]["commit"] == path.name
     assert rows[0]["bytes"] == sum(file.stat().st_size for file in path.iterdir())
     assert re.search(r"org/demo +safetensors .* packed\n", qwick("list", QWICK_CACHE=packed).stdout)
 
