@@ -177,7 +177,7 @@ def test_list_verify_rm(qwick, hub, home):
         ("org/demo", "safetensors", True, True), ("org/quants:tiny-Q8_0.gguf", "gguf", True, False)]
     assert rows[0]["revision"] == "main" and rows[0]["commit"] == path.name
     assert rows[0]["bytes"] == sum(file.stat().st_size for file in path.iterdir())
-    assert re.search(r"org/demo +safetensors .* packed\n", qwick("list", QWICK_CACHE=packed).stdout)
+    assert re.search(rf"org/demo +{path.name[:8]} +safetensors .* packed\n", qwick("list", QWICK_CACHE=packed).stdout)
 
     assert "6 files" in qwick("verify", "org/demo").stdout
     weights = (path / "model.safetensors").resolve()
