@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kConnections = 4;
 constexpr uint64_t kLongestRun = 64;  // blocks asked for at once
-constexpr int kMaxAttempts = 5;       // that bring nothing
+constexpr int kMaxAttempts = 6;       // that bring nothing
 constexpr int kPartialContent = 206;
 constexpr std::chrono::milliseconds kTick{200};  // between looks at locks of others, and drawings
 
