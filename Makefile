@@ -14,7 +14,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t16
 
 .PHONY: serve
-serve: build ## install, build and serve MODEL (a directory or .gguf; nothing: the demo) on 127.0.0.1:8000
+serve: build ## install, build and serve MODEL (a name on the hub, a directory or .gguf; nothing: the demo) on 127.0.0.1:8000
 	$(BUILD)/qwick serve $(MODEL) --host $(HOST) --port $(PORT)
 
 .PHONY: build

@@ -25,6 +25,8 @@ CONFINED = [
     (re.compile(r"<boost/"), re.compile(r"^server/http[^/]*$"), "Boost only in server/http*"),
     (re.compile(r"<immintrin\.h>"), re.compile(r"^exec/cpu/"), "intrinsics only in exec/cpu"),
     (re.compile(r"<cuda"), re.compile(r"^exec/cuda/"), "CUDA only in exec/cuda"),
+    (re.compile(r"<curl/"), re.compile(r"^hub/http_client\.cc$"), "libcurl only in hub/http_client.cc"),
+    (re.compile(r"<openssl/"), re.compile(r"^hub/blob_hash\.cc$"), "OpenSSL only in hub/blob_hash.cc"),
     (re.compile(r"<spdlog/"), re.compile(r"^base/log\.cc$"), "spdlog only in base/log.cc"),
     (re.compile(r"<CLI/"), re.compile(r"^cli/main\.cc$"), "CLI11 only in cli/main.cc"),
     (re.compile(r"<prometheus/"), re.compile(r"^server/metrics_text_test\.cc$"), "prometheus-cpp only as an oracle, in its test"),

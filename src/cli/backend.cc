@@ -1,9 +1,6 @@
 #include "cli/backend.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -12,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/input.h"
+#include "cli/packed_cache.h"
 #include "exec/cpu/cpu_executor.h"
 #include "exec/cpu/isa.h"
 #include "exec/cpu/packed_file.h"
@@ -90,29 +88,6 @@ ExecutorOptions executor_options(const ModelConfig& config, const Options& optio
   return made;
 }
 
-// Where packed weights are kept; nothing where there is no place for them.
-std::filesystem::path cache_directory() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  if (const auto own = variable("QWICK_CACHE"); !own.empty()) return own;
-  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "qwick" / "packed";
-  if (const auto home = variable("HOME"); !home.empty()) return home / ".cache" / "qwick" / "packed";
-  return {};
-}
-
-// One name for each model and --dtype, with plain characters alone and of bounded length.
-std::string cache_file_name(const ModelSource& source, QuantFormat format) {
-  std::string name = source.name.substr(0, 64);
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-  };
-  std::replace_if(
-      name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
-  return fmt::format("{}-{}-{:016x}.qwick", name, quant_format_name(format), source.path_hash);
-}
-
 // Called while the tokenizer is read, which keeps one thread busy.
 PackedModel load_weights(const Model& model, QuantFormat format, const Options& options) {
   const int n = n_threads(options);
@@ -122,8 +97,8 @@ PackedModel load_weights(const Model& model, QuantFormat format, const Options& 
     ThreadPool pool(std::max(1, n - 1));
     return open_packed(options.packed, model, *source, format, pool);
   }
-  if (const auto directory = cache_directory(); source && !directory.empty())
-    return load_or_pack(directory / cache_file_name(*source, format), model, *source, format, n);
+  if (const auto file = source ? packed_cache_file(*source, format) : std::nullopt)
+    return load_or_pack(*file, model, *source, format, n);
   ThreadPool pool(n);
   return pack_model(model, format, pool);
 }

@@ -184,7 +184,7 @@ int chat(const Options& options) {
   if (terminal.shows_hints()) {
     terminal.print(
         fmt::format("{}{}\n/help shows the commands.\n", loaded.model.config().name,
-                    loaded.is_demo ? ": qwick's built-in demo; a real model: qwick chat DIR_OR_GGUF" : ""));
+                    loaded.is_demo ? ": qwick's built-in demo; a real model: qwick chat qwen3-0.6b" : ""));
   }
   for (std::string line; terminal.read_line(line);) {
     if (line.empty()) continue;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "hub/pull.h"
 
 namespace qwick::cli {
 
@@ -14,6 +15,27 @@ std::string read_text(const Options& options) {
   if (!options.text.empty()) return options.text;
   if (!options.file.empty()) return std::string(MappedFile::open(options.file).text());
   return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+HubSettings hub_settings(const Options& options) {
+  HubSettings settings = HubSettings::from_environment();
+  settings.source = parse_hub_source(options.source);
+  settings.is_offline = settings.is_offline || options.offline;
+  return settings;
+}
+
+std::string model_path(const Options& options) {
+  const auto name = hub_name_of(options.model);
+  return name ? find_or_pull(*name, hub_settings(options)).string() : options.model;
+}
+
+HubName required_hub_name(const Options& options) {
+  if (auto name = parse_hub_name(options.model)) return *std::move(name);
+  fail(ErrorCode::kInvalidArgument,
+       "{}: no name of a model on the hub; it is ORG/NAME[@REVISION][:FILE.gguf], or a short name (`qwick "
+       "list` "
+       "shows them)",
+       options.model);
 }
 
 int n_threads(const Options& options) {

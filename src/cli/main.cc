@@ -1,11 +1,13 @@
 #include "cli/main.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "api/errors.h"
 #include "base/error.h"
+#include "cli/input.h"
 #include "cli/options.h"
 #include "version.h"
 
@@ -63,7 +65,12 @@ int run(int argc, char** argv) {
   for (const Command& command : commands()) {
     CLI::App* sub = add_command(app, command);
     for (const std::string_view name : command.options) add_option(*sub, name, options);
-    sub->callback([&options, &status, &command] { status = command.run(options); });
+    sub->callback([&options, &status, &command] {
+      const bool has_model = std::any_of(command.options.begin(), command.options.end(),
+                                         [](std::string_view name) { return name.starts_with("MODEL"); });
+      if (has_model) options.model = model_path(options);
+      status = command.run(options);
+    });
   }
   try {
     app.parse(argc, argv);

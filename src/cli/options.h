@@ -12,6 +12,8 @@ namespace qwick::cli {
 
 struct Options {
   std::string model;
+  std::string source = "auto";
+  bool offline = false;
   std::string chat_template;
   std::string dtype = "auto";
   int32_t threads = 0;
@@ -108,6 +110,10 @@ int generate(const Options& options);
 int tokenize(const Options& options);
 int perplexity(const Options& options);
 int pack(const Options& options);
+int pull(const Options& options);
+int list(const Options& options);
+int verify(const Options& options);
+int rm(const Options& options);
 int inspect(const Options& options);
 int synth(const Options& options);
 int bench_limits(const Options& options);

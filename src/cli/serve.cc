@@ -94,7 +94,7 @@ void print_welcome(const LoadedModel& loaded, const std::string& url, const std:
   if (loaded.is_demo) {
     fmt::print(
         "This is the built-in demo, a tiny model to try the service with: it greets, adds small numbers and\n"
-        "remembers a name. For real answers serve a real model: qwick serve DIR_OR_GGUF\n");
+        "remembers a name. For real answers serve a real model: qwick serve qwen3-0.6b\n");
   } else {
     fmt::print("{}: {}, {} layers, d_model {}\n", config.name, architecture_name(config.architecture),
                config.n_layers, config.d_model);

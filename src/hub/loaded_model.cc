@@ -22,13 +22,6 @@ std::optional<ChatTemplate> load_template(const ModelFiles& files, const std::st
   return load_chat_template_hf(std::get<FileSet>(files));
 }
 
-// "Qwen/Qwen3-0.6B": an owner and a name, as on the Hugging Face hub.
-bool looks_like_repository(const std::string& name) {
-  const size_t slash = name.find('/');
-  return slash != std::string::npos && slash > 0 && name.find('/', slash + 1) == std::string::npos &&
-         name[0] != '.' && slash + 1 < name.size() && !name.ends_with(".gguf");
-}
-
 }  // namespace
 
 ModelFiles open_model_files(const std::string& name) {
@@ -36,15 +29,10 @@ ModelFiles open_model_files(const std::string& name) {
   std::error_code error;
   if (std::filesystem::is_directory(name, error)) return FileSet::directory(name);
   if (!std::filesystem::exists(name, error)) {
-    if (looks_like_repository(name)) {
-      fail(ErrorCode::kNotFound,
-           "{0}: not on this machine; fetch it with `hf download {0} --local-dir {1}` (pip install "
-           "huggingface_hub) "
-           "and name that directory",
-           name, name.substr(name.find('/') + 1));
-    }
     fail(ErrorCode::kNotFound,
-         "{}: no such file or directory; MODEL is a Hugging Face directory or a .gguf file", name);
+         "{}: no such file or directory, and no name of a model; MODEL is a Hugging Face directory, a .gguf "
+         "file, ORG/NAME on the hub, or a short name (`qwick list` shows them)",
+         name);
   }
   return std::make_shared<const GgufFile>(GgufFile::open(MappedFile::open(name)));
 }

@@ -1,5 +1,5 @@
 // Everything that serving needs of a model, opened from a name: the model, its tokenizer, its chat
-// template. Called by the commands.
+// template. Called by the commands; hub/pull turns names on a hub into paths before.
 #pragma once
 
 #include <functional>

@@ -24,6 +24,10 @@ uint64_t hash(std::span<const std::byte> bytes, uint64_t seed) {
 
 }  // namespace
 
+uint64_t source_path_hash(const std::string& path) {
+  return hash(std::as_bytes(std::span(path)), 0);
+}
+
 std::optional<ModelSource> source_of(const Model& model) {
   const std::span<const MappedFile> files = model.weight_files();
   if (!std::all_of(files.begin(), files.end(), [](const MappedFile& file) { return file.is_mapped(); }))
@@ -33,7 +37,7 @@ std::optional<ModelSource> source_of(const Model& model) {
   std::error_code error;
   source.path = std::filesystem::canonical(directory ? directory->name() : files[0].name(), error).string();
   if (error) return std::nullopt;  // moved away in this very moment
-  source.path_hash = hash(std::as_bytes(std::span(source.path)), 0);
+  source.path_hash = source_path_hash(source.path);
   source.name = directory ? path_model_name(source.path) : std::filesystem::path(source.path).stem().string();
   if (directory) source.fingerprint = hash(directory->open("config.json").bytes(), 0);
   for (const MappedFile& file : files) {

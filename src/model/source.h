@@ -17,6 +17,9 @@ struct ModelSource {
   uint64_t fingerprint = 0;  // another one when a file was changed, replaced or renamed
 };
 
+// ModelSource::path_hash of a canonical path.
+uint64_t source_path_hash(const std::string& path);
+
 // Nothing for a model that is in memory.
 std::optional<ModelSource> source_of(const Model& model);
 

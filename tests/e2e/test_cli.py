@@ -118,11 +118,6 @@ def test_broken_models_are_one_line_and_status_2(tmp_path, broken):
         assert len(done.stderr.strip().splitlines()) == 1 and str(target) in done.stderr, done.stderr
 
 
-def test_a_repository_that_is_not_here():
-    done = qwick("serve", "Qwen/Qwen3-0.6B")
-    assert done.returncode == 2 and "hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B" in done.stderr
-
-
 def test_synth_makes_a_model_that_runs(tmp_path):
     target = tmp_path / "synth"
     assert qwick("synth", "qwen3-0.6b", target, "--layers", "1", "--seed", "3").returncode == 0

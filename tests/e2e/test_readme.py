@@ -1,4 +1,5 @@
-"""Both READMEs tell the truth: every command in them runs, and does what its section says."""
+"""Both READMEs tell the truth: every command in them runs, and does what its section says. Where one fetches a model,
+a hub of the tests' own has the demo and a tiny GGUF file under its name."""
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import sys
 
 import pytest
 
+from local_hub import Hub
 from server import BINARY, ROOT
 
 READMES = ["README.md", "README.zh-CN.md"]
@@ -32,8 +34,19 @@ def test_python(demo, code):
     assert run([sys.executable, "-c", code.replace("http://127.0.0.1:8000/v1", demo.url)]).strip()
 
 
+@pytest.fixture(scope="module")
+def hub():
+    hub = Hub()
+    hub.add("Qwen/Qwen3-0.6B", ROOT / "models" / "demo")
+    tiny = (ROOT / "tests" / "golden" / "tiny" / "qwen3-q8_0.gguf").read_bytes()
+    hub.add("Qwen/Qwen3-0.6B-GGUF", {"Qwen3-0.6B-Q8_0.gguf": tiny})
+    yield hub
+    hub.stop()
+
+
 @pytest.mark.parametrize("block", cases("bash"))
-def test_shell(demo, block, tmp_path):
+def test_shell(demo, hub, block, tmp_path):
+    environment = os.environ | hub.environment(tmp_path / "home")
     for command in block.replace("\\\n", " ").splitlines():
         if command.startswith("make "):
             # That they work is what CI shows (it runs `make test`, which builds); here: they exist.
@@ -41,7 +54,7 @@ def test_shell(demo, block, tmp_path):
             continue
         command = command.replace("http://127.0.0.1:8000", demo.url.removesuffix("/v1"))
         command = command.replace("build/release/qwick", BINARY).replace("/tmp/", f"{tmp_path}/")
-        output = run(["bash", "-c", command], stdin=subprocess.DEVNULL)
+        output = run(["bash", "-c", command], stdin=subprocess.DEVNULL, env=environment)
         assert output or command.endswith(" chat")
         assert '"error"' not in output
 
