@@ -95,9 +95,7 @@ void ServiceMetrics::on_token(Request& request, const TokenEvent& event) {
     if (request.uses_cache) n_looked_up_tokens_ += request.n_prompt_tokens;
     n_reused_tokens_ += event.n_reused;
     tokens.n_prompt += request.n_prompt_tokens;
-    const double latency = seconds_between(request.received, event.at);
-    time_to_first_token_.observe(latency);
-    window_.add_latency(event.at, latency);
+    time_to_first_token_.observe(seconds_between(request.received, event.at));
   } else {
     inter_token_latency_.observe(seconds_between(request.last_token, event.at));
   }
@@ -123,11 +121,13 @@ void ServiceMetrics::finish(uint64_t id, std::string_view reason) {
   if (found == requests_.end()) return;
   const Request& request = found->second;
   ++n_finished_.find(reason)->second;
-  e2e_latency_.observe(seconds_between(request.received, request.last_token));
+  const double latency = seconds_between(request.received, request.last_token);
+  e2e_latency_.observe(latency);
   queue_time_.observe(seconds_between(request.received, request.started));
   prefill_time_.observe(seconds_between(request.started, request.first_token));
   decode_time_.observe(seconds_between(request.first_token, request.last_token));
   window_.add_finished(request.last_token);
+  window_.add_latency(request.last_token, latency);
   requests_.erase(found);
 }
 
@@ -175,13 +175,13 @@ void ServiceMetrics::add_window(std::vector<MetricFamily>& families, Time now) c
   };
   constexpr double kMilliseconds = 1e3;
   add("inference_latency_p50",
-      "Median milliseconds from a request to the first token of its answer, over a minute.",
+      "Median milliseconds from a request to the end of its answer, over a minute.",
       last.latency_p50 * kMilliseconds);
   add("inference_latency_p95",
-      "Milliseconds to the first token that 95 % of requests stay under, over a minute.",
+      "Milliseconds to the end of the answer that 95 % of requests stay under, over a minute.",
       last.latency_p95 * kMilliseconds);
   add("inference_latency_p99",
-      "Milliseconds to the first token that 99 % of requests stay under, over a minute.",
+      "Milliseconds to the end of the answer that 99 % of requests stay under, over a minute.",
       last.latency_p99 * kMilliseconds);
   add("throughput_tokens_per_second",
       "Tokens generated for each second that the engine worked, over a minute.",

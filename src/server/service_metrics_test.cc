@@ -78,7 +78,7 @@ TEST_F(ServiceMetricsTest, TimesOfARequest) {
   EXPECT_NEAR(histogram("vllm:inter_token_latency_seconds").sum(), 0.1, 1e-9);
   EXPECT_EQ(histogram("vllm:inter_token_latency_seconds").count(), 2U);
   EXPECT_NEAR(histogram("vllm:e2e_request_latency_seconds").sum(), 0.6, 1e-9);
-  EXPECT_NEAR(value("inference_latency_p50"), 500, 1e-6);
+  EXPECT_NEAR(value("inference_latency_p50"), 600, 1e-6);
   EXPECT_EQ(value("vllm:prompt_tokens_total"), 40);
   EXPECT_EQ(value("vllm:generation_tokens_total"), 3);
   EXPECT_EQ(value("vllm:prefix_cache_queries_total"), 40);
