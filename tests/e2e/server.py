@@ -31,7 +31,7 @@ class Server:
         self._until = until
         self.arguments = arguments
         self.process = subprocess.Popen(
-            [BINARY, "serve", *arguments, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [BINARY, "serve", *arguments, *(() if "--port" in arguments else ("--port", "0"))], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **(environment or {})})
         self.output = ""
         self._listening = threading.Event()
