@@ -51,7 +51,8 @@ AnswerPiece Answer::show(AnswerText text) {
   AnswerPiece piece{std::move(text), {}};
   piece.content = stops_.push(piece.content);
   if (stops_.found()) finish_reason_ = "stop";
-  if (!piece.empty() || ended()) take_logprobs(n_decoded_bytes_ - std::min(n_decoded_bytes_, stops_.n_hidden()), piece);
+  if (!piece.empty() || ended())
+    take_logprobs(n_decoded_bytes_ - std::min(n_decoded_bytes_, stops_.n_hidden()), piece);
   return piece;
 }
 

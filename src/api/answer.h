@@ -48,7 +48,9 @@ class Answer {
   std::string_view finish_reason() const { return finish_reason_; }  // "stop", "length"
   const Usage& usage() const { return usage_; }
   // The mean of the tokens' log-probabilities, where the engine gave them: how likely the answer is.
-  double mean_logprob() const { return usage_.completion_tokens == 0 ? 0 : logprob_sum_ / usage_.completion_tokens; }
+  double mean_logprob() const {
+    return usage_.completion_tokens == 0 ? 0 : logprob_sum_ / usage_.completion_tokens;
+  }
 
  private:
   struct HeldLogprobs {

@@ -86,10 +86,10 @@ PreparedChat ChatService::prepare(const ChatRequest& request, uint64_t random_se
   if (ids.empty()) invalid_field("messages", "the chat template makes an empty prompt of them");
   PreparedChat prepared;
   prepared.generation = resolver_.resolve(request, std::move(ids), "messages", random_seed);
-  prepared.thinking = opens_thinking(prompt.text)                ? Thinking::kOpened
-                      : request.continue_final_message           ? Thinking::kOff
-                      : request.enable_thinking.value_or(true)   ? Thinking::kByTag
-                                                                 : Thinking::kOff;
+  prepared.thinking = opens_thinking(prompt.text)              ? Thinking::kOpened
+                      : request.continue_final_message         ? Thinking::kOff
+                      : request.enable_thinking.value_or(true) ? Thinking::kByTag
+                                                               : Thinking::kOff;
   if (request.echo && request.continue_final_message)
     prepared.echo = request.messages.back()["content"].get<std::string>();
   return prepared;

@@ -31,7 +31,8 @@ std::vector<TextOrIds> parse_prompts(const Fields& fields) {
   }
   if (prompt->empty()) invalid_field("prompt", "must not be empty");
   if (prompt->front().is_number()) return {parse_token_ids(*prompt, "prompt")};
-  if (prompt->size() > kMaxPrompts) invalid_field("prompt", "must not have more than {} prompts", kMaxPrompts);
+  if (prompt->size() > kMaxPrompts)
+    invalid_field("prompt", "must not have more than {} prompts", kMaxPrompts);
   std::vector<TextOrIds> prompts;
   for (const Json& one : *prompt) {
     const std::string path = fmt::format("prompt[{}]", prompts.size());

@@ -27,8 +27,7 @@ std::vector<int32_t> parse_token_ids(const Json& value, const std::string& path)
   std::vector<int32_t> ids;
   ids.reserve(value.size());
   for (const Json& one : value) {
-    const bool is_id =
-        one.is_number_integer() && one >= 0 && one <= std::numeric_limits<int32_t>::max();
+    const bool is_id = one.is_number_integer() && one >= 0 && one <= std::numeric_limits<int32_t>::max();
     if (!is_id) invalid_field(fmt::format("{}[{}]", path, ids.size()), "must be a token id");
     ids.push_back(one.get<int32_t>());
   }

@@ -68,8 +68,7 @@ GenerationRequest GenerationResolver::resolve(const GenerationFields& request, s
   for (const LogitBias& bias : request.sampling.logit_bias) check_ids({&bias.id, 1}, "logit_bias");
   GenerationRequest generation;
   generation.sampling = resolve_sampling(request.sampling, defaults_, random_seed);
-  generation.max_tokens =
-      resolve_max_tokens(request, prompt.size(), context_length_, prompt_field);
+  generation.max_tokens = resolve_max_tokens(request, prompt.size(), context_length_, prompt_field);
   if (request.min_tokens > generation.max_tokens)
     invalid_field("min_tokens", "the context has room for {} tokens only", generation.max_tokens);
   generation.min_tokens = request.min_tokens;

@@ -24,8 +24,8 @@ size_t n_characters(std::string_view text) {
 
 class Writer : public ResponseWriter {
  public:
-  Writer(const Tokenizer& tokenizer, AnswerHeader header, WriterOptions options, std::string_view whole_object,
-         std::string_view chunk_object)
+  Writer(const Tokenizer& tokenizer, AnswerHeader header, WriterOptions options,
+         std::string_view whole_object, std::string_view chunk_object)
       : tokenizer_(tokenizer),
         header_(std::move(header)),
         options_(options),
@@ -168,7 +168,8 @@ class CompletionWriter final : public Writer {
       tokens.push_back(text);
       values.push_back(logprob_value(token.token.logprob));
       Json top = Json::object();
-      for (const IdLogprob& other : token.top) top[token_text(tokenizer(), other.id)] = logprob_value(other.logprob);
+      for (const IdLogprob& other : token.top)
+        top[token_text(tokenizer(), other.id)] = logprob_value(other.logprob);
       tops.push_back(std::isnan(token.token.logprob) ? Json(nullptr) : std::move(top));
     }
     return {{"tokens", std::move(tokens)},

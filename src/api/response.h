@@ -36,8 +36,8 @@ class ResponseWriter {
   // The whole answer; the choices in the order of their indices.
   virtual std::string whole(std::span<const FinishedChoice> choices, const Usage& usage) = 0;
 
-  // The chunks of a stream, in order for each choice: start, any number of deltas, finish; at the very end the
-  // usage, where the client asked for it (the chunks before then say "usage":null, as OpenAI's do).
+  // The chunks of a stream, in order for each choice: start, any number of deltas, finish; at the very end
+  // the usage, where the client asked for it (the chunks before then say "usage":null, as OpenAI's do).
   virtual std::string start(uint32_t choice) = 0;  // "": no such chunk
   virtual std::string delta(uint32_t choice, const AnswerPiece& piece) = 0;
   virtual std::string finish(uint32_t choice, std::string_view finish_reason) = 0;

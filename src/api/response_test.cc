@@ -92,8 +92,9 @@ TEST(CompletionResponse, WritesAnswersAndLogprobs) {
   EXPECT_EQ(whole["usage"], kUsageJson);
   const Json logprobs = Json::parse(R"({"tokens":["a","b"],"token_logprobs":[null,-0.5],
       "top_logprobs":[null,{"a":-1.5}],"text_offset":[0,1]})");
-  EXPECT_EQ(whole["choices"], (Json::array({{{"index", 0}, {"text", "ab"}, {"logprobs", logprobs},
-                                             {"finish_reason", "length"}}})));
+  EXPECT_EQ(
+      whole["choices"],
+      (Json::array({{{"index", 0}, {"text", "ab"}, {"logprobs", logprobs}, {"finish_reason", "length"}}})));
   // Offsets go on from chunk to chunk, for each choice apart.
   const auto stream = writer();
   EXPECT_EQ(stream->start(0), "");

@@ -11,7 +11,8 @@ namespace {
 
 std::vector<int32_t> ids_of(const ChatService& service, const Fields& fields, const Json& json) {
   if (fields.find("messages") != nullptr) {
-    if (fields.find("prompt") != nullptr) invalid_field("prompt", "contradicts messages: send one of the two");
+    if (fields.find("prompt") != nullptr)
+      invalid_field("prompt", "contradicts messages: send one of the two");
     return service.prompt_ids(parse_chat_prompt(json));
   }
   auto text = fields.string("prompt");

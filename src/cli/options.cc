@@ -59,9 +59,11 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
      "seconds after which a client that reads nothing is dropped"},
     {"--drain-timeout", &Options::drain_timeout, "seconds that running answers get after SIGTERM"},
     {"--keep-alive", &Options::keep_alive,
-     "seconds of silence after which a stream gets a comment, so that nobody on the way gives it up; 0: never"},
+     "seconds of silence after which a stream gets a comment, so that nobody on the way gives it up; 0: "
+     "never"},
     {"--sampling", &Options::sampling,
-     "what holds where a request says nothing, over the model's own: temperature=0.7,top_p=0.8,top_k=20,min_p=0,"
+     "what holds where a request says nothing, over the model's own: "
+     "temperature=0.7,top_p=0.8,top_k=20,min_p=0,"
      "repetition_penalty=1.1"},
     {"--heartbeat", &Options::heartbeat,
      "seconds without work after which a tiny step keeps the model in memory; 0: none"},

@@ -12,8 +12,8 @@
 namespace qwick::cli {
 namespace {
 
-constexpr auto kNames = std::to_array<std::string_view>(
-    {"temperature", "top_p", "top_k", "min_p", "repetition_penalty"});
+constexpr auto kNames =
+    std::to_array<std::string_view>({"temperature", "top_p", "top_k", "min_p", "repetition_penalty"});
 
 Json parse_pairs(std::string_view text) {
   Json json = Json::object();

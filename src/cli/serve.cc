@@ -175,8 +175,8 @@ int serve(const Options& options) {
   const std::vector<std::string> names = served_names(options, loaded);
   const bool has_key = !options.api_keys.empty() || !options.api_key_file.empty();
   const GenerationDefaults defaults = with_sampling(loaded.model.generation_defaults(), options.sampling);
-  server.open({loaded.tokenizer, *loaded.chat_template, defaults,
-               executor.options().max_positions, names, backend.isa(), backend.dtype()},
+  server.open({loaded.tokenizer, *loaded.chat_template, defaults, executor.options().max_positions, names,
+               backend.isa(), backend.dtype()},
               engine, [&, url = server.url()] { print_welcome(loaded, url, names.back(), has_key); });
   io.join();
   log::info("stopped");

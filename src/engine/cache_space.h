@@ -7,8 +7,8 @@
 
 namespace qwick {
 
-// The space of those who go by this name; keyed anew in every process, so that nobody can look for another name
-// with the same one. "" is 0, the common space.
+// The space of those who go by this name; keyed anew in every process, so that nobody can look for another
+// name with the same one. "" is 0, the common space.
 uint64_t cache_space(std::string_view name);
 
 }  // namespace qwick

@@ -191,8 +191,8 @@ void Engine::Impl::score_prompt(Sequence& sequence, std::span<const float> rows)
 
 void Engine::Impl::accept(Sequence& sequence, std::span<const float> logits) {
   const GenerationRequest& request = sequence.request;
-  const int32_t token = sampler.sample(logits, request.sampling, sequence.seen, sequence.tokens.size(),
-                                       sequence.banned());
+  const int32_t token =
+      sampler.sample(logits, request.sampling, sequence.seen, sequence.tokens.size(), sequence.banned());
   sequence.append(token);
   TokenEvent event{sequence.id, token, std::nullopt, sequence.n_reused, sequence.started, step_end};
   if (request.n_top_logprobs) event.logprobs = token_logprobs(logits, token, *request.n_top_logprobs);

@@ -35,11 +35,11 @@ struct SamplingParams {
 struct GenerationRequest {
   std::vector<int32_t> prompt;  // 1 or more ids, all inside the vocabulary
   SamplingParams sampling;
-  uint32_t max_tokens = 0;        // 1 or more; prompt + max_tokens fit the context
-  uint32_t min_tokens = 0;        // until so many are generated, stop ids are not
-  std::vector<int32_t> stop_ids;  // end-of-turn ids: generating one ends the answer
-  bool use_cache = true;          // may reuse and leave cached prefixes; never changes the answer
-  uint64_t cache_space = 0;       // cached prefixes are shared only with requests of the same
+  uint32_t max_tokens = 0;                 // 1 or more; prompt + max_tokens fit the context
+  uint32_t min_tokens = 0;                 // until so many are generated, stop ids are not
+  std::vector<int32_t> stop_ids;           // end-of-turn ids: generating one ends the answer
+  bool use_cache = true;                   // may reuse and leave cached prefixes; never changes the answer
+  uint64_t cache_space = 0;                // cached prefixes are shared only with requests of the same
   std::optional<uint32_t> n_top_logprobs;  // log-probabilities of each token, and of so many of the best
   bool prompt_logprobs = false;            // of the prompt's tokens too; reuses no cached prefix
 };

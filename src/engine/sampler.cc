@@ -89,8 +89,7 @@ bool Sampler::is_better(const Candidate& a, const Candidate& b) {
 }
 
 int32_t Sampler::sample(std::span<const float> logits, const SamplingParams& params,
-                        std::span<const SeenToken> seen, uint64_t position,
-                        std::span<const int32_t> banned) {
+                        std::span<const SeenToken> seen, uint64_t position, std::span<const int32_t> banned) {
   read(logits, params, seen, banned);
   if (params.temperature == 0) return best_id();
   const double uniform = uniform_draw(params.seed, position);

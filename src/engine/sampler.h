@@ -81,10 +81,10 @@ class Sampler {
 
   // Of the logits at hand.
   std::span<const float> logits_;
-  std::vector<float> changed_;         // [vocab_size]; filled only in blocks with a changed logit
-  std::vector<uint8_t> is_changed_;    // by block
-  std::vector<float> block_best_;      // by block: the greatest logit; NaN counts as minus infinity
-  float best_ = 0;                     // the greatest of all
+  std::vector<float> changed_;       // [vocab_size]; filled only in blocks with a changed logit
+  std::vector<uint8_t> is_changed_;  // by block
+  std::vector<float> block_best_;    // by block: the greatest logit; NaN counts as minus infinity
+  float best_ = 0;                   // the greatest of all
   double temperature_ = 1;
   std::vector<double> block_mass_;     // by block: sum of the weights up to its end
   std::vector<float> best_blocks_;     // the k greatest of block_best_

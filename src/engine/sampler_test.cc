@@ -140,8 +140,7 @@ std::vector<TokenProbability> plain_distribution(std::vector<float> logits,
     logit -= static_cast<float>(params.frequency_penalty) * static_cast<float>(n_generated);
     if (n_generated > 0) logit -= static_cast<float>(params.presence_penalty);
   }
-  for (const int32_t id : banned)
-    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+  for (const int32_t id : banned) logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
   std::vector<Entry> entries;
   for (size_t id = 0; id < may_sample.size(); ++id) {
     if (may_sample[id]) entries.push_back({static_cast<int32_t>(id), logits[id]});

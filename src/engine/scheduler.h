@@ -23,13 +23,13 @@ namespace qwick {
 struct Sequence {
   uint64_t id = 0;
   GenerationRequest request;
-  std::vector<int32_t> tokens;    // prompt and what was generated
-  uint32_t n_cached = 0;          // tokens whose keys and values are in the cache
-  std::vector<int32_t> blocks;    // of the cache
-  std::vector<ChainKey> chain;    // [i]: key of the tokens before block i; grows as blocks fill
-  uint32_t n_reused = 0;          // prompt tokens that came from the cache
-  uint32_t n_scored = 0;          // prompt tokens whose log-probabilities have been given, where asked for
-  std::vector<SeenToken> seen;    // the distinct ids of tokens, kept only for penalties
+  std::vector<int32_t> tokens;  // prompt and what was generated
+  uint32_t n_cached = 0;        // tokens whose keys and values are in the cache
+  std::vector<int32_t> blocks;  // of the cache
+  std::vector<ChainKey> chain;  // [i]: key of the tokens before block i; grows as blocks fill
+  uint32_t n_reused = 0;        // prompt tokens that came from the cache
+  uint32_t n_scored = 0;        // prompt tokens whose log-probabilities have been given, where asked for
+  std::vector<SeenToken> seen;  // the distinct ids of tokens, kept only for penalties
   std::chrono::steady_clock::time_point started;  // its first step; the engine's
 
   Sequence(uint64_t sequence_id, GenerationRequest generation_request);

@@ -171,9 +171,10 @@ class Server::Impl {
     api::PreparedChat prepared = service_->prepare(request, random_());
     std::vector<Draft> drafts;
     drafts.push_back({std::move(prepared.generation), prepared.thinking, std::move(prepared.echo)});
-    generate(exchange, request, false,
-             api::make_chat_writer(service_->tokenizer(), header("chatcmpl-", request), writer_options(request)),
-             std::move(drafts));
+    generate(
+        exchange, request, false,
+        api::make_chat_writer(service_->tokenizer(), header("chatcmpl-", request), writer_options(request)),
+        std::move(drafts));
   }
 
   void complete(const std::shared_ptr<HttpExchange>& exchange) {
@@ -207,9 +208,10 @@ class Server::Impl {
 
   void generate(const std::shared_ptr<HttpExchange>& exchange, const api::GenerationFields& request,
                 bool score_only, std::unique_ptr<api::ResponseWriter> writer, std::vector<Draft> drafts) {
-    auto call = std::make_unique<GenerationCall>(
-        exchange, std::move(writer),
-        GenerationCall::Options{request.stream, request.include_usage, score_only, request.n, request.best_of});
+    auto call =
+        std::make_unique<GenerationCall>(exchange, std::move(writer),
+                                         GenerationCall::Options{request.stream, request.include_usage,
+                                                                 score_only, request.n, request.best_of});
     const uint64_t space = cache_space_of(exchange->request(), request.cache_salt);
     std::vector<uint64_t> ids;
     try {

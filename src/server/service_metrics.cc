@@ -60,9 +60,8 @@ ServiceMetrics::ServiceMetrics(Time now)
       prefill_time_(kLatencyBounds),
       decode_time_(kLatencyBounds) {
   for (const char* reason : {"stop", "length", "abort"}) n_finished_[reason] = 0;
-  for (const auto why :
-       {EarlyEnd::kClientLeft, EarlyEnd::kSlowClient, EarlyEnd::kTimeout, EarlyEnd::kShutdown,
-        EarlyEnd::kRefused}) {
+  for (const auto why : {EarlyEnd::kClientLeft, EarlyEnd::kSlowClient, EarlyEnd::kTimeout,
+                         EarlyEnd::kShutdown, EarlyEnd::kRefused}) {
     n_ended_early_[why] = 0;
   }
 }
@@ -174,8 +173,7 @@ void ServiceMetrics::add_window(std::vector<MetricFamily>& families, Time now) c
     families.push_back({name, help, Type::kGauge, {{{}, value}}});
   };
   constexpr double kMilliseconds = 1e3;
-  add("inference_latency_p50",
-      "Median milliseconds from a request to the end of its answer, over a minute.",
+  add("inference_latency_p50", "Median milliseconds from a request to the end of its answer, over a minute.",
       last.latency_p50 * kMilliseconds);
   add("inference_latency_p95",
       "Milliseconds to the end of the answer that 95 % of requests stay under, over a minute.",
