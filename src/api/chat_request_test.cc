@@ -199,7 +199,7 @@ TEST(ChatRequest, RefusesByNameWhatItCannotDo) {
       {"audio", "{}"},
   };
   for (const auto& [field, value] : cases) {
-    const ApiError error = error_of(body("\"" + field + "\":" + value));
+    const ApiError error = error_of(body(fmt::format("\"{}\":{}", field, value)));
     EXPECT_EQ(error.status(), 400);
     EXPECT_EQ(error.param(), field) << value;
     EXPECT_NE(std::string(error.what()).find("not supported"), std::string::npos) << error.what();

@@ -29,6 +29,10 @@ AnswerPiece piece(std::string reasoning, std::string content) {
   return {{std::move(reasoning), std::move(content)}, {}};
 }
 
+int32_t id_of(std::string_view bytes) {
+  return tokenizer().find_token(bytes).value_or(-1);
+}
+
 // A token and the one beside it.
 TokenLogprobs likely(int32_t id, float logprob, int32_t other, float other_logprob) {
   return {{id, logprob}, {{other, other_logprob}}};
@@ -71,8 +75,8 @@ TEST(ChatResponse, WritesChunks) {
 }
 
 TEST(ChatResponse, WritesLogprobs) {
-  const int32_t a = tokenizer().find_token("a").value();
-  const int32_t half = tokenizer().find_token("\xE4").value();
+  const int32_t a = id_of("a");
+  const int32_t half = id_of("\xE4");
   AnswerPiece text = piece("", "a");
   text.logprobs = {likely(a, -0.5F, half, -1.5F)};
   const Json delta = Json::parse(chat({.has_logprobs = true})->delta(0, text));
@@ -81,8 +85,8 @@ TEST(ChatResponse, WritesLogprobs) {
 }
 
 TEST(CompletionResponse, WritesAnswersAndLogprobs) {
-  const int32_t a = tokenizer().find_token("a").value();
-  const int32_t b = tokenizer().find_token("b").value();
+  const int32_t a = id_of("a");
+  const int32_t b = id_of("b");
   AnswerPiece text = piece("", "ab");
   text.logprobs = {{{a, std::nanf("")}, {}}, likely(b, -0.5F, a, -1.5F)};
   const FinishedChoice choice{text, "length"};

@@ -21,6 +21,7 @@ std::vector<SeenToken> distinct(std::vector<int32_t> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::vector<SeenToken> seen;
+  seen.reserve(ids.size());
   for (const int32_t id : ids) seen.push_back({id, 0});
   return seen;
 }

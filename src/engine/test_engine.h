@@ -21,7 +21,7 @@ namespace qwick::testing {
 // A cache that holds the tokens themselves, to be read back through the block tables.
 class TokenCache {
  public:
-  explicit TokenCache(uint32_t n_blocks) : memory_(n_blocks * kCacheBlockTokens, -1) {}
+  explicit TokenCache(uint32_t n_blocks) : memory_(size_t{n_blocks} * kCacheBlockTokens, -1) {}
 
   // Writes a chunk's tokens; returns all tokens up to its end as the cache has them.
   std::span<const int32_t> write(const SequenceChunk& chunk) {
