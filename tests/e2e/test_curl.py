@@ -49,7 +49,7 @@ def test_stream_comes_as_it_is_written(demo):
         began = time.monotonic()
         arrived = [time.monotonic() - began for line in process.stdout if line.startswith(b"data: ")]
     assert process.returncode == 0
-    assert len(arrived) > 100 and arrived[0] < arrived[-1] / 2
+    assert len(arrived) > 10 and arrived[0] < arrived[-1] / 2
 
 
 def test_stream_over_http_1_0(demo):

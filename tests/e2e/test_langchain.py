@@ -142,7 +142,7 @@ def test_async_stream_and_usage(demo, run):
     usage = invoked.usage_metadata
     assert 0 < usage["output_token_details"]["reasoning"] < usage["output_tokens"]
     pieces = [event["data"]["chunk"].content for event in events if event["event"] == "on_chat_model_stream"]
-    assert "".join(pieces) == invoked.content and len(pieces) > 2
+    assert "".join(pieces) == invoked.content
 
 
 def test_conversation_is_read_from_the_cache(demo):

@@ -100,7 +100,7 @@ def test_stream_helper(client):
     with client.chat.completions.stream(model="Qwen-0.6B", messages=MESSAGES, temperature=0, extra_body=OFF) as stream:
         pieces = [event.delta for event in stream if event.type == "content.delta"]
         completion = stream.get_final_completion()
-    assert len(pieces) > 1 and "".join(pieces) == completion.choices[0].message.content
+    assert "".join(pieces) == completion.choices[0].message.content and "42" in "".join(pieces)
     assert completion.choices[0].finish_reason == "stop"
 
 
