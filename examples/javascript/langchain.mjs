@@ -18,5 +18,6 @@ const chatModel = new ChatOpenAI({
 const answers = await chatModel.batch(PROMPTS);
 answers.forEach((answer, i) => console.log(`${PROMPTS[i]}\n  ${answer.content}`));
 
+// stream(), not `streaming: true` with invoke(): to count tokens, that fetches OpenAI's vocabulary from the network.
 for await (const chunk of await chatModel.stream("请描述春天的景象")) process.stdout.write(chunk.content);
 console.log();
