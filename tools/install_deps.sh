@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian/Ubuntu packages that are missing: `build` what building and serving need,
 # `test` what the tests need besides, `check` what linting and fuzzing need besides.
+# PACKAGE:COMMAND is there where the command is, wherever it came from.
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev
   libutf8proc-dev libxxhash-dev libcurl4-openssl-dev libssl-dev)
-test=(libgtest-dev libpcre2-dev prometheus-cpp-dev prometheus python3 python3-venv git)
+test=(libgtest-dev libpcre2-dev prometheus-cpp-dev prometheus python3 python3-venv git curl nodejs:node npm:npm)
 check=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev libbenchmark-dev)
 
 wanted=("${build[@]}")
@@ -17,7 +18,9 @@ case "${1:-build}" in
 esac
 
 missing=()
-for package in "${wanted[@]}"; do
+for entry in "${wanted[@]}"; do
+  package=${entry%%:*}
+  [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null && continue
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0

@@ -3,7 +3,8 @@
 
     tools/run_tests.py --build build/release --python .venv/bin/python
 
-QWICK_REQUIRE_MODELS=1 makes absent real models (`make test-models`) a failure instead of a skip.
+QWICK_REQUIRE_MODELS=1 makes absent real models (`make test-models`) and absent programs (`tools/install_deps.sh test`)
+a failure instead of a skip.
 """
 import argparse
 import dataclasses
@@ -16,6 +17,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+REMEDIES = re.compile(r"make test-models|tools/install_deps\.sh test")  # what reasons of skips name, if anything helps
 
 
 @dataclasses.dataclass
@@ -42,7 +44,7 @@ class Result:
         skip = case.find("skipped")
         if skip is not None or case.get("status") in ("notrun", "disabled"):
             reason = (skip.get("message") if skip is not None else "") or output
-            self.skipped.append(next((line for line in reason.splitlines() if "test-models" in line), reason).strip())
+            self.skipped.append(next((line for line in reason.splitlines() if REMEDIES.search(line)), reason).strip())
         elif case.find("failure") is not None or case.find("error") is not None:
             self.failed += 1
         else:
@@ -68,7 +70,7 @@ def main() -> int:
     for reason in sorted(set(result.skipped)):
         print(f"skipped: {reason}")
     if environment.get("QWICK_REQUIRE_MODELS") == "1":
-        result.failed += sum("test-models" in reason for reason in result.skipped)
+        result.failed += sum(REMEDIES.search(reason) is not None for reason in result.skipped)
     print(f"{result.passed} passed, {result.failed} failed, {len(result.skipped)} skipped")
     return 1 if result.failed else 0
 

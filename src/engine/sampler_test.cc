@@ -180,6 +180,7 @@ std::vector<TokenProbability> plain_distribution(std::vector<float> logits,
   std::erase_if(entries, [&](const Entry& entry) { return std::exp(entry.logit) < params.min_p; });
   const double total = sum();
   std::vector<TokenProbability> result;
+  result.reserve(entries.size());
   for (const Entry& entry : entries) result.push_back({entry.id, std::exp(entry.logit) / total});
   return result;
 }

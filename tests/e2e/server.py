@@ -76,6 +76,9 @@ class Server:
     def chat(self, content: str, **fields) -> Reply:
         return self.request("POST", "/v1/chat/completions", json.dumps(chat_body(content, **fields)))
 
+    def token_ids(self, text: str) -> list[int]:
+        return self.request("POST", "/tokenize", json.dumps({"prompt": text})).json()["tokens"]
+
 
 def chat_body(content: str, **fields) -> dict:
     return {"messages": [{"role": "user", "content": content}], **fields}
