@@ -58,7 +58,8 @@ Json parse_tool_calls(const Fields& message) {
     const Fields function_fields(*function, fields.path("function"));
     if (!function_fields.string("name")) invalid_field(function_fields.path("name"), "is missing");
     const Json* arguments = function_fields.find("arguments");
-    if (arguments != nullptr && !arguments->is_string() && !arguments->is_object()) {
+    if (arguments == nullptr) invalid_field(function_fields.path("arguments"), "is missing");
+    if (!arguments->is_string() && !arguments->is_object()) {
       invalid_field(function_fields.path("arguments"), "must be a string or an object, not {}",
                     json_kind(*arguments));
     }

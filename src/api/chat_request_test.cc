@@ -329,6 +329,8 @@ TEST(ChatMessages, NameThePlaceThatIsWrong) {
       {R"([{"role":"assistant","tool_calls":[1]}])", "messages[0].tool_calls[0]"},
       {R"([{"role":"assistant","tool_calls":[{}]}])", "messages[0].tool_calls[0].function"},
       {R"([{"role":"assistant","tool_calls":[{"function":{}}]}])", "messages[0].tool_calls[0].function.name"},
+      {R"([{"role":"assistant","tool_calls":[{"function":{"name":"f"}}]}])",
+       "messages[0].tool_calls[0].function.arguments"},
       {R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":1}}]}])",
        "messages[0].tool_calls[0].function.arguments"},
   };
