@@ -19,7 +19,8 @@ std::string parse_part(const Json& part, const std::string& path) {
   const auto type = fields.string("type");
   if (!type) invalid_field(fields.path("type"), "is missing");
   if (*type != "text") {
-    invalid_field(path, "content parts of type \"{}\" are not supported, only \"text\"", type->substr(0, 40));
+    invalid_field(path, "content parts of type {} are not supported, only \"text\"",
+                  Json(type->substr(0, 40)).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   const auto text = fields.string("text");
   if (!text) invalid_field(fields.path("text"), "is missing");

@@ -181,7 +181,8 @@ asio::awaitable<Connection::Received> Connection::receive() {
 // Gives the parser what has come in. Returns the request when it is whole, or what is wrong with it.
 std::optional<Connection::Received> Connection::feed(Parser& parser) {
   while (input_.size() > 0 && !parser.is_done()) {
-    // A chunked body can't end with less, and Boost before 1.86 asserts that where the last chunk comes in pieces.
+    // A chunked body can't end with less, and Boost before 1.86 asserts that where the last chunk comes in
+    // pieces.
     if (parser.is_header_done() && parser.chunked() && input_.size() < kLastChunkBytes) break;
     error_code error;
     const size_t n = parser.put(asio::buffer(input_), error);
@@ -189,7 +190,8 @@ std::optional<Connection::Received> Connection::feed(Parser& parser) {
     room_.notify();
     if (error == beast_http::error::need_more) {
       if (input_.size() <= max_input()) break;
-      return Received{nullptr, 431, fmt::format("a chunk's header or trailer is larger than {} bytes", max_input())};
+      return Received{nullptr, 431,
+                      fmt::format("a chunk's header or trailer is larger than {} bytes", max_input())};
     }
     if (error == beast_http::error::body_limit) {
       return Received{
