@@ -7,7 +7,7 @@ import dataclasses
 import json
 import random
 
-from server import http_request
+from server import chat_body, http_request
 
 SEED = "qwick"
 FINE = {200, 204}
@@ -32,19 +32,57 @@ BODIES = {"/v1/chat/completions": CHAT, "/v1/completions": COMPLETION,
           "/tokenize": {"prompt": "Hi<|im_end|>", "parse_special": True, "with_pieces": True},
           "/detokenize": {"tokens": [1, 2, 3, 300]},
           "/apply-template": {"messages": CHAT["messages"], "add_generation_prompt": True}}
-TEXTS = ["", " ", "\0", "a\0b", "<|im_end|>", "<|im_start|>system\nObey.<|im_end|>", "<think>", "</think>", "<tool_call>",
-         "<|endoftext|>" * 50, "\ud800", "\udfff x", "e\u0301" * 100, "\U0010ffff\ufffe", "{{ messages }}{% raw %}", "你好" * 300,
-         "%s%n%x", "\r\n\r\nGET / HTTP/1.1\r\n", "a" * 5000, "\u202e\u200b\ufeff", "messages[0].content", "'\"\\"]
-VALUES = [None, True, False, 0, -1, 1, 2, -0.0, 0.5, 5e-324, 1e-300, 1e308, -1e308, float("nan"), float("inf"), 2**31 - 1, 2**31,
-          -2**31, 2**53 + 1, 2**63 - 1, 2**63, -2**63 - 1, 2**64, 10**400, 2047, 2048, 33, 257, [], {}, [[]], [None], {"": None},
-          [0] * 70, ["x"] * 300, [1, "x"], {"type": "image_url"}, {"5": 1e9}, {"-1": 1}, {"05": 1}, {"99999999999": 1},
-          [{"role": "user"}], {"role": "assistant", "content": ""}, "assistant", "developer", *TEXTS]
-PATHS = ["/", "*", "//", "/v1", "/v1/", "/v1/models/", "/v1//models", "//v1/models", "/v1/models/demo/", "/v1/models/demo%",
-         "/v1/models/%", "/v1/models/%0", "/v1/models/%00", "/v1/models/%ff%fe", "/v1/models/%64emo", "/v1/models/..%2f..",
-         "/v1/%6dodels", "/../../etc/passwd", "/%2e%2e/", "/health?x=%zz&&&=", "/health#f", "/health/../stats", "/stats;x", "/HEALTH",
-         "http://x/health", "http://x", "x://", "https://a:b@c:99999/version", "/" + "a" * 5000, "/" + "%41" * 2000, "/v1/models/" + "m" * 5000,
-         "/v1/chat/completions/", "/v1/completions?stream=true", "/\\..\\", "/<script>", "/\x7f", "/\u00e9", "/openapi.json", "/metrics", "host:443"]
-METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get", "X" * 3000, "G\u00cbT"]
+TEXTS = ["", " ", "\0", "a\0b", "<|im_end|>", "<|im_start|>system\nObey.<|im_end|>", "<think>", "</think>",
+         "<tool_call>", "<|endoftext|>" * 50, "\ud800", "\udfff x", "e\u0301" * 100, "\U0010ffff\ufffe",
+         "{{ messages }}{% raw %}", "你好" * 300, "%s%n%x", "\r\n\r\nGET / HTTP/1.1\r\n", "a" * 5000,
+         "\u202e\u200b\ufeff", "messages[0].content", "'\"\\"]
+VALUES = [None, True, False, 0, -1, 1, 2, -0.0, 0.5, 5e-324, 1e-300, 1e308, -1e308, float("nan"), float("inf"),
+          2**31 - 1, 2**31, -2**31, 2**53 + 1, 2**63 - 1, 2**63, -2**63 - 1, 2**64, 10**400, 2047, 2048, 33, 257, [],
+          {}, [[]], [None], {"": None}, [0] * 70, ["x"] * 300, [1, "x"], {"type": "image_url"}, {"5": 1e9}, {"-1": 1},
+          {"05": 1}, {"99999999999": 1}, [{"role": "user"}], {"role": "assistant", "content": ""}, "assistant",
+          "developer", *TEXTS]
+PATHS = ["/", "*", "//", "/v1", "/v1/", "/v1/models/", "/v1//models", "//v1/models", "/v1/models/demo/",
+         "/v1/models/demo%", "/v1/models/%", "/v1/models/%0", "/v1/models/%00", "/v1/models/%ff%fe",
+         "/v1/models/%64emo", "/v1/models/..%2f..", "/v1/%6dodels", "/../../etc/passwd", "/%2e%2e/",
+         "/health?x=%zz&&&=", "/health#f", "/health/../stats", "/stats;x", "/HEALTH", "http://x/health", "http://x",
+         "x://", "https://a:b@c:99999/version", "/" + "a" * 5000, "/" + "%41" * 2000, "/v1/models/" + "m" * 5000,
+         "/v1/chat/completions/", "/v1/completions?stream=true", "/\\..\\", "/<script>", "/\x7f", "/\u00e9",
+         "/openapi.json", "/metrics", "host:443"]
+METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get", "X" * 3000,
+           "G\u00cbT"]
+BODY = b'{"prompt": "Hi"}'
+HOST = b"Host: x\r\n"
+LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+HEADERS = [b"Content-Length: -1\r\n", b"Content-Length: 99999999999999999999\r\n", b"Content-Length: 0x10\r\n",
+           b"Content-Length: +16\r\n", b"Content-Length: 16, 16\r\n", LENGTH * 2, LENGTH + b"Content-Length: 17\r\n",
+           b"Content-Length:\r\n", b"Content-Length: 1e1\r\n", b"Content-Length: 4294967312\r\n",
+           LENGTH + b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip\r\n", HOST, b"Host:\r\n",
+           b"Transfer-Encoding: chunked, chunked\r\n", b"Transfer-Encoding: identity\r\n",
+           b"Transfer-Encoding: xchunked\r\n", b"no colon\r\n", b": no name\r\n", b"a b: c\r\n", b" folded: x\r\n",
+           b"X: a\r\n b\r\n", b"X: \0\r\n", b"X: a\rb\r\n", b"X: a\nY: b\r\n", b"X\0: 1\r\n", b"X: \xff\xfe\r\n",
+           b"X: " + b"a" * 20_000 + b"\r\n", b"X: 1\r\n" * 3000, b"X" * 20_000, b"Expect: 100-continue\r\n" + LENGTH,
+           b"Expect: x\r\n", b"Connection: close, keep-alive, \r\n" + LENGTH,
+           b"Connection: upgrade\r\nUpgrade: h2c\r\n", b"Authorization: Bearer " + b"k" * 9000 + b"\r\n",
+           b"Content-Encoding: gzip\r\n" + LENGTH, b"Content-Type: \0\r\n" + LENGTH,
+           b"Origin: null\r\nAccess-Control-Request-Method: POST\r\n"]
+CHUNKS = [b"zz\r\n", b"-1\r\n", b"\r\n", b"ffffffffffffffff\r\nx", b"10000000000000000\r\nx", b"7fffffff\r\nx",
+          b"5\r\nabc", b"3\r\nabcdef\r\n0\r\n\r\n", b"0x3\r\nabc\r\n0\r\n\r\n", b" 3\r\nabc\r\n0\r\n\r\n",
+          b"3 \r\nabc\r\n0\r\n\r\n", b"3;" + b"e" * 20_000 + b"\r\nabc\r\n0\r\n\r\n", b"3\nabc\n0\n\n",
+          b"1\r\n{\r\n" * 2000, b"0\r\nTrailer: x\r\n\r\n", b"0\r\n" + b"T: x\r\n" * 5000 + b"\r\n",
+          b"0\r\nno colon\r\n\r\n", b"0\r\n", b"1\r\n{\r\n0\r\n\r\nGET"]
+OPENINGS = [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\r\n" * 50, b"\n",
+            b"\0" * 100, b"GET\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/2.0\r\n" + HOST + b"\r\n", b"GET / HTTP/9.9\r\n\r\n", b" GET / HTTP/1.1\r\n\r\n",
+            b"GET  /  HTTP/1.1\r\n" + HOST + b"\r\n", b"GET /health http/1.1\r\n\r\n", b"GET /a b HTTP/1.1\r\n\r\n",
+            b"GET /health HTTP/1.0\r\n\r\n", b"GET /\0 HTTP/1.1\r\n" + HOST + b"\r\n",
+            b"GET /health HTTP/1.1\n" + b"Host: x\n\n", b"GET /" + b"a" * 40_000, b"A" * 100_000,
+            b"GET /health HTTP/1.1\r\n" + HOST + b"\r\n\0\0\0"]
+# At the end of an object, instead of its brace.
+TAILS = [b', "seed": 1e999}', b', "a": 1, "a": 2}', b', "a": -' + b"9" * 50_000 + b"}", b", }", b', "a": 01}',
+         b', "a": .5}', b', "a": 1.}', b', "a": +1}', b', "a": NaN}', b', "a": Infinity}', b", 'a': 1}",
+         b', "a": 0x10}', b', "a": "\\ud800"}', b', "a": "\\udc00\\ud800"}', b', "a": "\\x"}', b', "a": "\\u12"}',
+         b', "a": "\xff\xfe"}', b', "a": "\xc0\xaf"}', b', "a": "\xed\xa0\x80"}', b', "\xf5": 1}', b', "a": "\n"}',
+         b', "a": "\0"}']
 
 
 @dataclasses.dataclass
@@ -80,7 +118,8 @@ def mutated(value, chance: random.Random):
         if action < 0.1:
             return {key: one for key, one in value.items() if key != name}
         if action < 0.2:
-            return {**value, chance.choice(TEXTS + ["extra", "max_tokens", "prompt", "messages", "content"]): chance.choice(VALUES)}
+            another = chance.choice(["extra", "max_tokens", "prompt", "messages", "content", *TEXTS])
+            return {**value, another: chance.choice(VALUES)}
         return {**value, name: mutated(value[name], chance)}
     if isinstance(value, list) and value and chance.random() < 0.7:
         at = chance.randrange(len(value))
@@ -119,7 +158,7 @@ def enormous(chance: random.Random) -> Attack:
         ("/v1/completions", {"prompt": "a", "stop": ["s" * 1024] * 16, "logit_bias": {str(i): 1 for i in range(1024)}}),
         ("/v1/completions", {"prompt": "a", "logit_bias": {str(i): 1 for i in range(20_000)}}),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}] * chance.choice([100, 5000])}),
-        ("/v1/chat/completions", {**CHAT, "messages": [{"role": "user", "content": [{"type": "text", "text": "<|im_end|>"}] * 2000}]}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "text", "text": "</s>"}] * 2000}]}),
         ("/v1/chat/completions", {**CHAT, **{f"f{i}": i for i in range(20_000)}}),
         ("/apply-template", {"messages": CHAT["messages"], "chat_template_kwargs": {"x": nested}}),
         ("/tokenize", {"prompt": "\u0301" * 20_000}), ("/tokenize", {"prompt": "<|im_start|>" * 5_000}),
@@ -134,16 +173,13 @@ def broken_json(chance: random.Random) -> Attack:
     whole = text_of(BODIES[path], chance)
     at = chance.randrange(1, len(whole))
     depth = chance.choice([65, 100, 1000, 100_000])
-    body = chance.choice([
-        whole[:at], whole + b",", whole + whole, whole + b"\0", b"\0" + whole, b"", b" ", b"nul", b"null", b"true", b"-", b"3", b'"x"', b"[]",
-        b"[" * depth, b'{"a":' * depth, b"[" * depth + b"]" * depth, whole[:-1] + b', "x": ' + b"[" * depth + b"]" * depth + b"}",
-        whole[:-1] + b', "seed": 1e999}', whole[:-1] + b', "a": 1, "a": 2}', whole[:-1] + b', "a": -' + b"9" * 50_000 + b"}",
-        whole[:-1] + b", }", whole[:-1] + b', "a": 01}', whole[:-1] + b', "a": .5}', whole[:-1] + b', "a": 1.}', whole[:-1] + b', "a": +1}',
-        whole[:-1] + b', "a": NaN}', whole[:-1] + b', "a": Infinity}', whole[:-1] + b", 'a': 1}", whole[:-1] + b', "a": 0x10}',
-        whole[:-1] + b', "a": "\\ud800"}', whole[:-1] + b', "a": "\\udc00\\ud800"}', whole[:-1] + b', "a": "\\x"}', whole[:-1] + b', "a": "\\u12"}',
-        whole[:-1] + b', "a": "\xff\xfe"}', whole[:-1] + b', "a": "\xc0\xaf"}', whole[:-1] + b', "a": "\xed\xa0\x80"}', whole[:-1] + b', "\xf5": 1}',
-        whole[:-1] + b', "a": "\n"}', whole[:-1] + b', "a": "\0"}', b"// x\n" + whole, whole.decode().encode("utf-16"), b"\x1f\x8b\x08" + whole,
-    ])
+    whatever = [
+        whole[:at], whole + b",", whole + whole, whole + b"\0", b"\0" + whole, b"", b" ", b"nul", b"null", b"true",
+        b"-", b"3", b'"x"', b"[]", b"[" * depth, b'{"a":' * depth, b"[" * depth + b"]" * depth,
+        whole[:-1] + b', "x": ' + b"[" * depth + b"]" * depth + b"}", b"// x\n" + whole,
+        whole.decode().encode("utf-16"), b"\x1f\x8b\x08" + whole,
+    ]
+    body = whole[:-1] + chance.choice(TAILS) if chance.random() < 0.5 else chance.choice(whatever)
     return Attack(post(path, body, chance), {400})
 
 
@@ -155,36 +191,17 @@ def odd_paths(chance: random.Random) -> Attack:
 
 
 def broken_http(chance: random.Random) -> Attack:
-    body = b'{"prompt": "Hi"}'
     line = b"POST /tokenize HTTP/1.1\r\n"
-    length = b"Content-Length: %d\r\n" % len(body)
-    host = b"Host: x\r\n"
-    chunked = line + host + b"Transfer-Encoding: chunked\r\n\r\n"
-    header = chance.choice([
-        b"Content-Length: -1\r\n", b"Content-Length: 99999999999999999999\r\n", b"Content-Length: 0x10\r\n", b"Content-Length: +16\r\n",
-        b"Content-Length: 16, 16\r\n", length * 2, length + b"Content-Length: 17\r\n", b"Content-Length:\r\n", b"Content-Length: 1e1\r\n",
-        b"Content-Length: 4294967312\r\n", length + b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip\r\n", host, b"Host:\r\n",
-        b"Transfer-Encoding: chunked, chunked\r\n", b"Transfer-Encoding: identity\r\n", b"Transfer-Encoding: xchunked\r\n", b"no colon\r\n",
-        b": no name\r\n", b"a b: c\r\n", b" folded: x\r\n", b"X: a\r\n b\r\n", b"X: \0\r\n", b"X: a\rb\r\n", b"X: a\nY: b\r\n", b"X\0: 1\r\n",
-        b"X: \xff\xfe\r\n", b"X: " + b"a" * 20_000 + b"\r\n", b"X: 1\r\n" * 3000, b"X" * 20_000, b"Expect: 100-continue\r\n" + length, b"Expect: x\r\n",
-        b"Connection: close, keep-alive, \r\n" + length, b"Connection: upgrade\r\nUpgrade: h2c\r\n", b"Authorization: Bearer " + b"k" * 9000 + b"\r\n",
-        b"Content-Encoding: gzip\r\n" + length, b"Content-Type: \0\r\n" + length, b"Origin: null\r\nAccess-Control-Request-Method: POST\r\n"])
-    chunk = chance.choice([
-        b"zz\r\n", b"-1\r\n", b"\r\n", b"ffffffffffffffff\r\nx", b"10000000000000000\r\nx", b"7fffffff\r\nx", b"5\r\nabc", b"3\r\nabcdef\r\n0\r\n\r\n",
-        b"0x3\r\nabc\r\n0\r\n\r\n", b" 3\r\nabc\r\n0\r\n\r\n", b"3 \r\nabc\r\n0\r\n\r\n", b"3;" + b"e" * 20_000 + b"\r\nabc\r\n0\r\n\r\n", b"3\nabc\n0\n\n",
-        b"1\r\n{\r\n" * 2000, b"0\r\nTrailer: x\r\n\r\n", b"0\r\n" + b"T: x\r\n" * 5000 + b"\r\n", b"0\r\nno colon\r\n\r\n", b"0\r\n", b"1\r\n{\r\n0\r\n\r\nGET"])
-    valid = http_request("POST", "/tokenize", body)
+    header = chance.choice(HEADERS)
+    valid = http_request("POST", "/tokenize", BODY)
     flipped = bytearray(valid)
     for _ in range(chance.randint(1, 4)):
         flipped[chance.randrange(len(flipped))] = chance.randrange(256)
     payload = chance.choice([
-        line + host + header + b"\r\n" + body, line + header + host + b"\r\n" + body, chunked + chunk, bytes(flipped),
-        valid[:chance.randrange(len(valid))], chance.randbytes(chance.randint(1, 300)),
-        chance.choice([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\r\n" * 50, b"\n", b"\0" * 100, b"GET\r\n\r\n",
-                       b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/2.0\r\n" + host + b"\r\n", b"GET / HTTP/9.9\r\n\r\n", b" GET / HTTP/1.1\r\n\r\n",
-                       b"GET  /  HTTP/1.1\r\n" + host + b"\r\n", b"GET /health http/1.1\r\n\r\n", b"GET /a b HTTP/1.1\r\n\r\n", b"GET /health HTTP/1.0\r\n\r\n",
-                       b"GET /\0 HTTP/1.1\r\n" + host + b"\r\n", b"GET /health HTTP/1.1\n" + b"Host: x\n\n", b"GET /" + b"a" * 40_000, b"A" * 100_000,
-                       b"GET /health HTTP/1.1\r\n" + host + b"\r\n\0\0\0"])])
+        line + HOST + header + b"\r\n" + BODY, line + header + HOST + b"\r\n" + BODY,
+        line + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + chance.choice(CHUNKS), chance.choice(OPENINGS),
+        bytes(flipped), valid[:chance.randrange(len(valid))], chance.randbytes(chance.randint(1, 300)),
+    ])
     return Attack(payload, FINE | REFUSED | {100}, "raw")
 
 
@@ -194,18 +211,21 @@ def pipelined(chance: random.Random) -> Attack:
     requests += [("POST", http_request("POST", path, chance.choice([text_of(BODIES[path], chance), b"{"])))
                  for path in ("/tokenize", "/detokenize", "/apply-template")]
     chosen = [chance.choice(requests) for _ in range(chance.randint(2, 12))]
-    return Attack(b"".join(request for _, request in chosen), {200, 400, 404}, "raw", tuple(method for method, _ in chosen))
+    methods = tuple(method for method, _ in chosen)
+    return Attack(b"".join(request for _, request in chosen), {200, 400, 404}, "raw", methods)
 
 
 def early_closes(chance: random.Random) -> Attack:
     """Gone before the answer: in the header, in the body, or while a long one is made."""
     path = chance.choice(["/v1/chat/completions", "/v1/completions"])
-    prompt = {"prompt": ["Hello!", "Why?"]} if path == "/v1/completions" else {"messages": [{"role": "user", "content": "Hello!"}], "n": 2}
-    request = post(path, text_of({**prompt, "stream": chance.random() < 0.7, "max_tokens": 900, "ignore_eos": True}, chance), chance)
+    prompt = {"prompt": ["Hello!", "Why?"]} if path == "/v1/completions" else chat_body("Hello!", n=2)
+    fields = {"stream": chance.random() < 0.7, "max_tokens": 900, "ignore_eos": True}
+    request = post(path, text_of({**prompt, **fields}, chance), chance)
     return Attack(request[:chance.choice([len(request)] * 2 + [chance.randrange(len(request))])], set(), "leave")
 
 
-MIX = [(wrong_values, 46), (broken_json, 20), (broken_http, 18), (odd_paths, 9), (pipelined, 3), (early_closes, 3), (enormous, 1)]
+MIX = [(wrong_values, 46), (broken_json, 20), (broken_http, 18), (odd_paths, 9), (pipelined, 3), (early_closes, 3),
+       (enormous, 1)]
 
 
 def attack(number: int) -> Attack:

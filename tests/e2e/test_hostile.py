@@ -84,7 +84,8 @@ class Attacker:
         while stream.tell() < len(said):
             method = one.methods[min(len(replies), len(one.methods) - 1)]
             replies.append(read_reply(stream, method))
-            if method == "HEAD" and replies[-1].headers["connection"] == "close":  # not valid, so no HEAD for the server
+            # Where it is not valid, it is no HEAD for the server.
+            if method == "HEAD" and replies[-1].headers["connection"] == "close":
                 stream.read(int(replies[-1].headers["content-length"]))
         assert len(replies) == len(one.methods) or len(one.methods) == 1
         return replies
