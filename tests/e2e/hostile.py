@@ -158,7 +158,7 @@ def enormous(chance: random.Random) -> Attack:
         ("/v1/completions", {"prompt": "a", "stop": ["s" * 1024] * 16, "logit_bias": {str(i): 1 for i in range(1024)}}),
         ("/v1/completions", {"prompt": "a", "logit_bias": {str(i): 1 for i in range(20_000)}}),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}] * chance.choice([100, 5000])}),
-        ("/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "text", "text": "</s>"}] * 2000}]}),
+        ("/v1/chat/completions", chat_body([{"type": "text", "text": "<|im_end|>"}] * 2000)),
         ("/v1/chat/completions", {**CHAT, **{f"f{i}": i for i in range(20_000)}}),
         ("/apply-template", {"messages": CHAT["messages"], "chat_template_kwargs": {"x": nested}}),
         ("/tokenize", {"prompt": "\u0301" * 20_000}), ("/tokenize", {"prompt": "<|im_start|>" * 5_000}),
