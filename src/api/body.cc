@@ -94,6 +94,9 @@ class Builder final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_body(std::string_view body) {
+  // The parser takes a NUL for the end, whatever follows.
+  if (const size_t nul = body.find('\0'); nul != std::string_view::npos)
+    refuse(fmt::format("at byte {}: it is a NUL", nul + 1));
   Builder builder;
   Json::sax_parse(body.begin(), body.end(), &builder);
   return builder.take();

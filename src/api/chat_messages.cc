@@ -19,7 +19,8 @@ std::string parse_part(const Json& part, const std::string& path) {
   const auto type = fields.string("type");
   if (!type) invalid_field(fields.path("type"), "is missing");
   if (*type != "text") {
-    invalid_field(path, "content parts of type \"{}\" are not supported, only \"text\"", type->substr(0, 40));
+    invalid_field(path, "content parts of type {} are not supported, only \"text\"",
+                  Json(type->substr(0, 40)).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   const auto text = fields.string("text");
   if (!text) invalid_field(fields.path("text"), "is missing");
@@ -58,7 +59,8 @@ Json parse_tool_calls(const Fields& message) {
     const Fields function_fields(*function, fields.path("function"));
     if (!function_fields.string("name")) invalid_field(function_fields.path("name"), "is missing");
     const Json* arguments = function_fields.find("arguments");
-    if (arguments != nullptr && !arguments->is_string() && !arguments->is_object()) {
+    if (arguments == nullptr) invalid_field(function_fields.path("arguments"), "is missing");
+    if (!arguments->is_string() && !arguments->is_object()) {
       invalid_field(function_fields.path("arguments"), "must be a string or an object, not {}",
                     json_kind(*arguments));
     }

@@ -30,7 +30,6 @@ constexpr auto kUnsupported = std::to_array<UnsupportedField>({
     {"response_format", R"([{"type":"text"}])"},
     {"modalities", R"([["text"]])"},
     {"audio", "[]"},
-    {"prompt_logprobs", "[0]"},
 });
 
 void parse_logprobs(const Fields& fields, ChatRequest& request) {

@@ -83,6 +83,9 @@ TEST(ChatRequest, RefusesWhatIsNoObject) {
         R"({"messages":[{"role":"user","content":"\ud800"}]})", "{\"temperature\":1e999}"}) {
     EXPECT_EQ(error_of(text).status(), 400) << text;
   }
+  // The parser would take a NUL for the end.
+  for (const std::string& text : {body() + '\0', body() + std::string("\0{}", 3), '\0' + body()})
+    EXPECT_EQ(error_of(text).status(), 400) << text.size();
   const std::string deep = R"({"messages":)" + std::string(100'000, '[');
   EXPECT_NE(std::string(error_of(deep).what()).find("nested deeper"), std::string::npos);
 }
@@ -301,6 +304,17 @@ TEST(ChatMessages, AreBroughtIntoOneForm) {
     {"role": "user", "content": ""}])"));
 }
 
+TEST(ChatMessages, NameAPartOfAnotherTypeInOneLine) {
+  const auto error = [](const std::string& type) {
+    return std::string(
+        error_of(with_messages(R"([{"role":"user","content":[{"type":")" + type + R"("}]}])")).what());
+  };
+  EXPECT_EQ(error("image_url"),
+            "messages[0].content[0]: content parts of type \"image_url\" are not supported, only \"text\"");
+  EXPECT_EQ(error(R"(a\nb)"),
+            R"(messages[0].content[0]: content parts of type "a\nb" are not supported, only "text")");
+}
+
 TEST(ChatMessages, NameThePlaceThatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"([])", "messages"},
@@ -329,6 +343,8 @@ TEST(ChatMessages, NameThePlaceThatIsWrong) {
       {R"([{"role":"assistant","tool_calls":[1]}])", "messages[0].tool_calls[0]"},
       {R"([{"role":"assistant","tool_calls":[{}]}])", "messages[0].tool_calls[0].function"},
       {R"([{"role":"assistant","tool_calls":[{"function":{}}]}])", "messages[0].tool_calls[0].function.name"},
+      {R"([{"role":"assistant","tool_calls":[{"function":{"name":"f"}}]}])",
+       "messages[0].tool_calls[0].function.arguments"},
       {R"([{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":1}}]}])",
        "messages[0].tool_calls[0].function.arguments"},
   };

@@ -7,6 +7,7 @@
 
 #include "api/answer.h"
 #include "api/errors.h"
+#include "api/text_endpoints.h"
 #include "base/file.h"
 
 namespace qwick::api {
@@ -211,6 +212,31 @@ TEST_F(AnswerTest, GivesOutWhatWasHeldBackAtTheEnd) {
 TEST_F(AnswerTest, HidesSpecialTokensAndMendsBrokenCharacters) {
   EXPECT_EQ(answer("a<|endoftext|>b", Thinking::kOff, {}, FinishReason::kStop).text.content, "ab");
   EXPECT_EQ(answer("a\xF0\x9F", Thinking::kOff, {}, FinishReason::kLength).text.content, "a\uFFFD");
+}
+
+TEST_F(Demo, TokenizesOneTextOrMessages) {
+  const auto tokens = [&](const std::string& body) {
+    return Json::parse(tokenize(service_, body))["tokens"];
+  };
+  EXPECT_EQ(tokens(R"({"prompt":"Hi"})"), tokens(R"({"content":"Hi","prompt":null,"messages":null})"));
+  // Each field is checked, whichever of them counts.
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {R"({})", "prompt"},
+      {R"({"prompt":"Hi","content":1})", "content"},
+      {R"({"prompt":1,"content":"Hi"})", "prompt"},
+      {R"({"prompt":"Hi","messages":[{"role":"user","content":"Hi"}]})", "prompt"},
+      {R"({"content":"Hi","messages":[{"role":"user","content":"Hi"}]})", "content"},
+      {R"({"messages":[{"role":"user","content":"Hi"}],"parse_special":1})", "parse_special"},
+      {R"({"prompt":"Hi","with_pieces":"yes"})", "with_pieces"},
+  };
+  for (const auto& [body, field] : refused) {
+    try {
+      tokenize(service_, body);
+      ADD_FAILURE() << "accepted: " << body;
+    } catch (const ApiError& error) {
+      EXPECT_EQ(error.param(), field) << body;
+    }
+  }
 }
 
 }  // namespace

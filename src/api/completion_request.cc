@@ -18,7 +18,6 @@ constexpr auto kOwnFields = std::to_array<std::string_view>({"prompt"});
 constexpr auto kUnsupported = std::to_array<UnsupportedField>({
     {"suffix", R"([""])"},
     {"response_format", R"([{"type":"text"}])"},
-    {"prompt_logprobs", "[0]"},
 });
 
 // A string, a list of strings, a list of ids, or a list of lists of ids.

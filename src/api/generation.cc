@@ -29,7 +29,8 @@ uint32_t resolve_max_tokens(const GenerationFields& request, size_t n_prompt_tok
   if (n_prompt_tokens >= context_length) {
     throw ApiError(
         400,
-        fmt::format("{}: this model's maximum context length is {} tokens, but the prompt has {}; shorten it",
+        fmt::format("{}: the prompt is too long: this model's maximum context length is {} tokens, but it has {}; "
+                    "shorten it",
                     prompt_field, context_length, n_prompt_tokens),
         prompt_field, kCode);
   }

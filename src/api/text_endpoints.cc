@@ -10,16 +10,17 @@ namespace qwick::api {
 namespace {
 
 std::vector<int32_t> ids_of(const ChatService& service, const Fields& fields, const Json& json) {
+  const auto prompt = fields.string("prompt");
+  const auto content = fields.string("content");
+  const bool parses_special = fields.boolean("parse_special").value_or(true);
   if (fields.find("messages") != nullptr) {
-    if (fields.find("prompt") != nullptr)
-      invalid_field("prompt", "contradicts messages: send one of the two");
+    if (prompt || content)
+      invalid_field(prompt ? "prompt" : "content", "contradicts messages: send one of the two");
     return service.prompt_ids(parse_chat_prompt(json));
   }
-  auto text = fields.string("prompt");
-  if (!text) text = fields.string("content");
-  if (!text) invalid_field("prompt", "is missing: send \"prompt\" or \"messages\"");
-  const bool parses_special = fields.boolean("parse_special").value_or(true);
-  return service.tokenizer().encode(*text, parses_special ? SpecialText::kParse : SpecialText::kPlain);
+  if (!prompt && !content) invalid_field("prompt", "is missing: send \"prompt\" or \"messages\"");
+  return service.tokenizer().encode(prompt ? *prompt : *content,
+                                    parses_special ? SpecialText::kParse : SpecialText::kPlain);
 }
 
 }  // namespace

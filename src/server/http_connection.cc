@@ -14,6 +14,7 @@ namespace {
 namespace beast_http = boost::beast::http;
 
 constexpr std::chrono::seconds kLingerTime{5};  // for a client to take in a last answer
+constexpr size_t kLastChunkBytes = 5;           // "0\r\n\r\n"
 
 std::string http_date() {
   const std::time_t now = std::time(nullptr);
@@ -108,9 +109,8 @@ size_t LiveExchange::unsent_bytes() const {
 
 asio::awaitable<void> Connection::pump() {
   const auto self = shared_from_this();
-  const size_t enough = std::max(arriving_.size(), context_.options.max_header_bytes);
   while (socket_.is_open()) {
-    if (input_.size() > enough) {
+    if (input_.size() > max_input()) {
       co_await room_.wait();
       continue;
     }
@@ -181,11 +181,18 @@ asio::awaitable<Connection::Received> Connection::receive() {
 // Gives the parser what has come in. Returns the request when it is whole, or what is wrong with it.
 std::optional<Connection::Received> Connection::feed(Parser& parser) {
   while (input_.size() > 0 && !parser.is_done()) {
+    // A chunked body can't end with less, and Boost before 1.86 asserts that where the last chunk comes in
+    // pieces.
+    if (parser.is_header_done() && parser.chunked() && input_.size() < kLastChunkBytes) break;
     error_code error;
     const size_t n = parser.put(asio::buffer(input_), error);
     input_.erase(0, n);
     room_.notify();
-    if (error == beast_http::error::need_more) break;
+    if (error == beast_http::error::need_more) {
+      if (input_.size() <= max_input()) break;
+      return Received{nullptr, 431,
+                      fmt::format("a chunk's header or trailer is larger than {} bytes", max_input())};
+    }
     if (error == beast_http::error::body_limit) {
       return Received{
           nullptr, 413,

@@ -11,6 +11,7 @@
 #define BOOST_ASIO_HAS_CO_AWAIT 1
 #define BOOST_ASIO_HAS_STD_COROUTINE 1
 #endif
+#include <algorithm>
 #include <array>
 #include <boost/asio.hpp>
 #include <boost/beast/http.hpp>
@@ -172,6 +173,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
+  // Bytes after which no more are read until some have been parsed.
+  size_t max_input() const { return std::max(arriving_.size(), context_.options.max_header_bytes); }
   asio::awaitable<Received> receive();
   std::optional<Received> feed(Parser& parser);
   Received accept_request(Parser& parser);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "api/openapi.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "server/metrics_text.h"
@@ -59,6 +60,7 @@ void Operations::connect() {
         {"version", info_.version}, {"model", info_.model}, {"isa", info_.isa}, {"dtype", info_.dtype}};
     return HttpResponse{200, version.dump(-1, ' ', false, Json::error_handler_t::replace)};
   });
+  add("/openapi.json", [] { return HttpResponse{200, std::string(api::openapi_document())}; });
   watch();
 }
 

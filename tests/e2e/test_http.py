@@ -125,6 +125,28 @@ def test_chunked_request(demo):
         assert read_reply(connection.makefile("rb")).status == 200
 
 
+def test_last_chunk_in_pieces(demo):
+    """Boost before 1.86 ends the program where it has to look at part of a last chunk twice."""
+    head = b"POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for body in b"", b'10\r\n{"prompt": "Hi"}\r\n':
+        with demo.connect() as connection:
+            for part in head + body + b"0\r\n", b"\r", b"\n":
+                connection.sendall(part)
+                time.sleep(0.05)
+            assert read_reply(connection.makefile("rb")).status == (200 if body else 400)
+    with demo.connect() as connection:
+        connection.sendall(head + b"0\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("begin", [b"3;x=", b"0\r\nX: "])
+def test_endless_chunk_header_and_trailer(demo, begin):
+    with demo.connect(20) as connection:
+        connection.sendall(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + begin + b"a" * 40_000)
+        error_of(read_reply(connection.makefile("rb")), 431)
+
+
 def test_expect_continue(demo):
     body = json.dumps(chat_body("你好", max_tokens=1)).encode()
     head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
