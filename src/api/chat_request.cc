@@ -16,6 +16,7 @@ constexpr auto kOwnFields = std::to_array<std::string_view>({
     "messages",
     "top_logprobs",
     "enable_thinking",
+    "reasoning_effort",
     "chat_template_kwargs",
     "add_generation_prompt",
     "continue_final_message",
@@ -27,9 +28,11 @@ constexpr auto kUnsupported = std::to_array<UnsupportedField>({
     {"tool_choice", R"(["none","auto"])"},
     {"functions", "[[]]"},
     {"function_call", R"(["none","auto"])"},
-    {"response_format", R"([{"type":"text"}])"},
     {"modalities", R"([["text"]])"},
     {"audio", "[]"},
+    {"chat_template", "[]"},
+    {"thinking_budget", "[]"},
+    {"separate_reasoning", "[true]"},
 });
 
 void parse_logprobs(const Fields& fields, ChatRequest& request) {
@@ -41,6 +44,12 @@ void parse_logprobs(const Fields& fields, ChatRequest& request) {
 
 void parse_template_variables(const Fields& fields, ChatRequest& request) {
   request.enable_thinking = fields.boolean("enable_thinking");
+  // There is thinking or none; how much is the model's own.
+  if (fields.string("reasoning_effort") == "none") {
+    if (request.enable_thinking.value_or(false))
+      invalid_field("enable_thinking", "contradicts reasoning_effort \"none\"");
+    request.enable_thinking = false;
+  }
   const Json* kwargs = fields.find("chat_template_kwargs");
   if (kwargs == nullptr) return;
   const Fields nested(*kwargs, "chat_template_kwargs");
@@ -81,7 +90,6 @@ void parse_prompt(const Fields& fields, ChatRequest& request) {
 ChatRequest parse_chat_request(std::string_view body) {
   const Json json = parse_body(body);
   const Fields fields(json, "");
-  refuse_unsupported(fields, kUnsupported);
   ChatRequest request;
   static_cast<GenerationFields&>(request) = parse_generation_fields(json, kOwnFields, kUnsupported);
   parse_prompt(fields, request);

@@ -200,6 +200,12 @@ TEST(ChatRequest, RefusesByNameWhatItCannotDo) {
       {"response_format", "\"text\""},
       {"modalities", R"(["text","audio"])"},
       {"audio", "{}"},
+      {"bad_words", R"(["x"])"},
+      {"guided_json", "{}"},
+      {"prompt_logprobs", "5"},
+      {"skip_special_tokens", "false"},
+      {"separate_reasoning", "false"},
+      {"chat_template", "\"x\""},
   };
   for (const auto& [field, value] : cases) {
     const ApiError error = error_of(body(fmt::format("\"{}\":{}", field, value)));
@@ -273,6 +279,13 @@ TEST(ChatRequest, TakesThinkingFlatAndNested) {
       parse_chat_request(body(R"("enable_thinking":true,"chat_template_kwargs":{"enable_thinking":true})"))
           .enable_thinking,
       true);
+}
+
+TEST(ChatRequest, TakesNoEffortForNoThinking) {
+  EXPECT_EQ(parse_chat_request(body(R"("reasoning_effort":"none")")).enable_thinking, false);
+  EXPECT_FALSE(parse_chat_request(body(R"("reasoning_effort":"medium")")).enable_thinking);
+  EXPECT_EQ(error_of(body(R"("reasoning_effort":"none","enable_thinking":true)")).param(), "enable_thinking");
+  EXPECT_EQ(error_of(body(R"("reasoning_effort":1)")).param(), "reasoning_effort");
 }
 
 TEST(ChatRequest, ListsUnknownFieldsUpToABound) {

@@ -17,7 +17,6 @@ constexpr auto kOwnFields = std::to_array<std::string_view>({"prompt"});
 
 constexpr auto kUnsupported = std::to_array<UnsupportedField>({
     {"suffix", R"([""])"},
-    {"response_format", R"([{"type":"text"}])"},
 });
 
 // A string, a list of strings, a list of ids, or a list of lists of ids.
@@ -51,7 +50,6 @@ std::vector<TextOrIds> parse_prompts(const Fields& fields) {
 CompletionRequest parse_completion_request(std::string_view body) {
   Json json = parse_body(body);
   const Fields fields(json, "");
-  refuse_unsupported(fields, kUnsupported);
   const Json* max_tokens = fields.find("max_tokens");
   const bool score_only = max_tokens != nullptr && *max_tokens == 0;
   if (score_only) json["max_tokens"] = 1;

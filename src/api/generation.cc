@@ -29,9 +29,10 @@ uint32_t resolve_max_tokens(const GenerationFields& request, size_t n_prompt_tok
   if (n_prompt_tokens >= context_length) {
     throw ApiError(
         400,
-        fmt::format("{}: the prompt is too long: this model's maximum context length is {} tokens, but it has {}; "
-                    "shorten it",
-                    prompt_field, context_length, n_prompt_tokens),
+        fmt::format(
+            "{}: the prompt is too long: this model's maximum context length is {} tokens, but it has {}; "
+            "shorten it",
+            prompt_field, context_length, n_prompt_tokens),
         prompt_field, kCode);
   }
   const auto n_left = static_cast<uint32_t>(context_length - n_prompt_tokens);

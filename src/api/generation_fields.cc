@@ -55,6 +55,25 @@ constexpr auto kCommonFields = std::to_array<std::string_view>({
     "prompt_cache_key",
 });
 
+// What vLLM and SGLang have besides. It would change the answer, so it is not just ignored.
+constexpr auto kCommonUnsupported = std::to_array<UnsupportedField>({
+    {"response_format", R"([{"type":"text"}])"},
+    {"prompt_logprobs", "[0]"},
+    {"bad_words", "[[]]"},
+    {"allowed_token_ids", "[[]]"},
+    {"structured_outputs", "[]"},
+    {"guided_json", "[]"},
+    {"guided_regex", "[]"},
+    {"guided_choice", "[]"},
+    {"guided_grammar", "[]"},
+    {"regex", "[]"},
+    {"ebnf", "[]"},
+    {"stop_regex", "[[]]"},
+    {"truncate_prompt_tokens", "[]"},
+    {"use_beam_search", "[false]"},
+    {"skip_special_tokens", "[true]"},
+});
+
 // {"token id": bias, …}
 std::vector<LogitBias> parse_logit_bias(const Fields& fields) {
   const Json* json = fields.find("logit_bias");
@@ -125,6 +144,18 @@ std::string parse_salt(const Fields& fields) {
   return salt;
 }
 
+void refuse_unsupported(const Fields& fields, std::span<const UnsupportedField> unsupported) {
+  for (const UnsupportedField& field : unsupported) {
+    const Json* value = fields.find(field.name);
+    if (value == nullptr) continue;
+    const Json neutral = Json::parse(field.neutral);
+    if (std::find(neutral.begin(), neutral.end(), *value) != neutral.end()) continue;
+    std::string allowed = "leave it out";
+    for (const Json& one : neutral) allowed += " or send " + one.dump();
+    invalid_field(std::string(field.name), "not supported with this value; {}", allowed);
+  }
+}
+
 }  // namespace
 
 SamplingFields parse_sampling(const Fields& fields) {
@@ -144,21 +175,11 @@ SamplingFields parse_sampling(const Fields& fields) {
   return sampling;
 }
 
-void refuse_unsupported(const Fields& fields, std::span<const UnsupportedField> unsupported) {
-  for (const UnsupportedField& field : unsupported) {
-    const Json* value = fields.find(field.name);
-    if (value == nullptr) continue;
-    const Json neutral = Json::parse(field.neutral);
-    if (std::find(neutral.begin(), neutral.end(), *value) != neutral.end()) continue;
-    std::string allowed = "leave it out";
-    for (const Json& one : neutral) allowed += " or send " + one.dump();
-    invalid_field(std::string(field.name), "not supported with this value; {}", allowed);
-  }
-}
-
 GenerationFields parse_generation_fields(const Json& body, std::span<const std::string_view> own,
                                          std::span<const UnsupportedField> unsupported) {
   const Fields fields(body, "");
+  refuse_unsupported(fields, kCommonUnsupported);
+  refuse_unsupported(fields, unsupported);
   GenerationFields parsed;
   parsed.model = fields.string("model").value_or("");
   parsed.sampling = parse_sampling(fields);
@@ -184,9 +205,12 @@ GenerationFields parse_generation_fields(const Json& body, std::span<const std::
     const auto is_in = [&key = name](auto&& names) {
       return std::find(names.begin(), names.end(), key) != names.end();
     };
-    const bool is_known = is_in(kCommonFields) || is_in(own) ||
-                          std::any_of(unsupported.begin(), unsupported.end(),
-                                      [&key = name](const UnsupportedField& u) { return u.name == key; });
+    const auto is_unsupported = [&key = name](auto&& list) {
+      return std::any_of(list.begin(), list.end(),
+                         [&key](const UnsupportedField& u) { return u.name == key; });
+    };
+    const bool is_known = is_in(kCommonFields) || is_in(own) || is_unsupported(kCommonUnsupported) ||
+                          is_unsupported(unsupported);
     if (!is_known) parsed.unknown_fields.push_back(name);
   }
   return parsed;

@@ -53,7 +53,6 @@ struct UnsupportedField {
   std::string_view name;
   std::string_view neutral;
 };
-void refuse_unsupported(const Fields& fields, std::span<const UnsupportedField> unsupported);
 
 // All but logprobs, which the two ask for differently. `own` and `unsupported`: the fields besides the common
 // ones, which are therefore not unknown.

@@ -193,8 +193,8 @@ def properties(name: str) -> dict[str, dict]:
                                         ("CompletionRequest", "completion_request.cc")])
 def test_it_has_the_fields_of_the_sources(name, file):
     sources = (ROOT / "src/api/generation_fields.cc").read_text() + (ROOT / "src/api" / file).read_text()
-    tables = re.findall(r"k(?:CommonFields|OwnFields|Unsupported) = std::to_array<.*?>\(\{(.*?)\}\);", sources, re.S)
-    assert len(tables) == 3
+    tables = re.findall(r"k(?:CommonFields|OwnFields|CommonUnsupported|Unsupported) = std::to_array<.*?>\(\{(.*?)\}\);", sources, re.S)
+    assert len(tables) == 4
     known = {field for table in tables for field in re.findall(r'(?:^|\n)\s*\{?"([a-z_]+)"', table)}
     assert known == set(properties(name))
 
