@@ -7,6 +7,8 @@ PORT ?= 8000
 FUZZ_SECONDS ?= 60
 BUILD := build/release
 VENV := .venv
+# Fewer requests than in `make test`: sanitizers are slow.
+BAD_DAYS = QWICK_FAULT_REQUESTS=600 QWICK_HOSTILE_REQUESTS=2000 $(VENV)/bin/python -m pytest -q tests/e2e/test_faults.py tests/e2e/test_hostile.py
 CXX_FILES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'tests/*.cc')
 
 .PHONY: help
@@ -56,18 +58,20 @@ lint: ## formatting, clang-tidy, the layer table, weak symbols
 	tools/run_tidy.sh $(BUILD)
 
 .PHONY: asan
-asan: ## the unit tests under the address and undefined-behaviour sanitizers
+asan: $(VENV)/installed ## unit tests and a server's bad days under the address and undefined-behaviour sanitizers
 	@tools/install_deps.sh test
 	@cmake --preset asan -Wno-dev >/dev/null
 	@cmake --build --preset asan
 	ctest --test-dir build/asan --output-on-failure -j2
+	ASAN_OPTIONS=quarantine_size_mb=1 QWICK_BIN=build/asan/qwick $(BAD_DAYS)
 
 .PHONY: tsan
-tsan: ## the unit tests under the thread sanitizer
+tsan: $(VENV)/installed ## unit tests and a server's bad days under the thread sanitizer
 	@tools/install_deps.sh test
 	@cmake --preset tsan -Wno-dev >/dev/null
-	@cmake --build --preset tsan --target base_test engine_test
-	build/tsan/base_test --gtest_brief=1 && build/tsan/engine_test --gtest_brief=1
+	@cmake --build --preset tsan --target base_test engine_test server_test qwick
+	build/tsan/base_test --gtest_brief=1 && build/tsan/engine_test --gtest_brief=1 && build/tsan/server_test --gtest_brief=1
+	QWICK_BIN=build/tsan/qwick $(BAD_DAYS)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (60)

@@ -25,6 +25,7 @@
 #include "server/http.h"
 #include "server/operations.h"
 #include "server/routes.h"
+#include "server/unknown_field_log.h"
 
 namespace qwick {
 namespace {
@@ -33,31 +34,6 @@ namespace {
 constexpr size_t kMaxHeldBytes = 1 << 20;
 constexpr std::string_view kModelsBelow = "/v1/models/";
 constexpr std::chrono::milliseconds kCutTime{2'000};  // to send the last words after the drain timeout
-
-// Field names that requests had and nobody knows: each is logged once, and not without end.
-class UnknownFieldLog {
- public:
-  void note(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      if (seen_.size() >= kMaxNames || !seen_.insert(name.substr(0, kMaxNameBytes)).second) continue;
-      log::info("a request has the unknown field {}; it is ignored",
-                printable(name.substr(0, kMaxNameBytes)));
-    }
-  }
-
- private:
-  static constexpr size_t kMaxNames = 256;
-  static constexpr size_t kMaxNameBytes = 64;
-
-  static std::string printable(std::string name) {
-    for (char& c : name) {
-      if (c < 0x20 || c > 0x7E) c = '?';
-    }
-    return name;
-  }
-
-  std::set<std::string> seen_;
-};
 
 }  // namespace
 

@@ -26,8 +26,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 crashes=build/fuzz/crashes
 mkdir -p "$crashes"
-failed=0
-for name in "$@"; do
+
+fuzz() {
+  name=$1
   program=$(find build/fuzz -name "${name}_fuzz" -type f -perm -u+x)
   corpus=$work/$name
   mkdir -p "$corpus"
@@ -43,9 +44,25 @@ for name in "$@"; do
   if [ $status -eq 0 ]; then
     echo "fuzz $name: ${runs:-0} executions in ${seconds} s, nothing found"
   else
-    failed=1
     tail -n 60 "$log"
     echo "fuzz $name: FAILED after ${runs:-?} executions; the input is in $crashes"
   fi
+  return $status
+}
+
+# As many at once as there are processors.
+failed=0
+running=
+await() {
+  for process in $running; do wait "$process" || failed=1; done
+  running=
+}
+n_started=0
+for name in "$@"; do
+  fuzz "$name" &
+  running="$running $!"
+  n_started=$((n_started + 1))
+  [ $((n_started % $(nproc))) -ne 0 ] || await
 done
+await
 exit $failed
