@@ -15,7 +15,7 @@ from server import Reply, Server, read_reply, wait_until
 N_REQUESTS = int(os.environ.get("QWICK_HOSTILE_REQUESTS", "10000"))
 N_THREADS = 4
 PER_CONNECTION = 50  # whole requests
-MAX_GROWTH_KIB = 24 << 10
+MAX_GROWTH_KIB = 8 << 10
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset
 
 
