@@ -193,6 +193,7 @@ TEST(Json, KeepsOrderAndReportsPlaces) {
   for (int i = 0; i < 3000; ++i) many += "\"" + std::to_string(i) + "\":0,";
   EXPECT_EQ(json_error(many + "\"x\":0}"), "f.json: a JSON object with more than 2048 members");
   EXPECT_EQ(json_error("\"\xff\"").find('\n'), std::string::npos);
+  EXPECT_EQ(json_error(std::string_view("{}\0{}", 5)), "f.json: not valid JSON at byte 3: it is a NUL");
   EXPECT_NE(json_error("1e999").find("f.json: not valid JSON"), std::string::npos);
 }
 

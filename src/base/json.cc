@@ -7,6 +7,9 @@
 namespace qwick {
 
 Json parse_json(std::string_view text, std::string_view source, int max_depth) {
+  // The parser takes a NUL for the end, whatever follows.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
+    invalid_file("{}: not valid JSON at byte {}: it is a NUL", source, nul + 1);
   std::vector<size_t> n_members;  // of the objects that are open
   const auto bounded = [&](int depth, Json::parse_event_t event, const Json&) {
     using Event = Json::parse_event_t;
