@@ -4,7 +4,7 @@ import asyncio
 import openai
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler, StreamingStdOutCallbackHandler, UsageMetadataCallbackHandler
-from langchain_core.exceptions import ModelInvalidRequestError, ModelNotFoundError, ModelTimeoutError
+from langchain_core.exceptions import ContextOverflowError, ModelInvalidRequestError, ModelNotFoundError, ModelTimeoutError
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_openai import ChatOpenAI, OpenAI
@@ -209,13 +209,13 @@ def test_errors(demo):
         list(chat_model(demo, temperature=7).stream("Hello!"))
     with pytest.raises(ModelNotFoundError):
         chat_model(demo, model="gpt-4o").invoke("Hello!")
-    with pytest.raises(ModelInvalidRequestError) as error:
+    with pytest.raises(ContextOverflowError) as error:
         chat_model(demo).invoke("a " * 20_000)
     assert error.value.code == "context_length_exceeded"
     with pytest.raises(ModelTimeoutError):
-        chat_model(demo, n=8, max_tokens=3900, timeout=0.2, extra_body={"ignore_eos": True}).invoke("Hello!")
+        chat_model(demo, n=8, max_tokens=3900, timeout=0.05, extra_body={"ignore_eos": True}).invoke("Hello!")
     answers = chat_model(demo, max_tokens=4).batch(["Hello!", "a " * 20_000], return_exceptions=True)
-    assert answers[0].usage_metadata["output_tokens"] == 4 and isinstance(answers[1], ModelInvalidRequestError)
+    assert answers[0].usage_metadata["output_tokens"] == 4 and isinstance(answers[1], ContextOverflowError)
 
 
 @pytest.mark.parametrize("name", ["smollm", "coder"])
