@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "server/test_exchange.h"
 
 namespace qwick {
 namespace {
@@ -17,25 +18,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const ServiceMetrics::Time kStart{std::chrono::hours(1)};
-
-// A request that nobody waits for.
-class Exchange : public HttpExchange {
- public:
-  explicit Exchange(ServiceMetrics::Time received) { request_.received = received; }
-
-  const HttpRequest& request() const override { return request_; }
-  void respond(HttpResponse /*response*/) override {}
-  void start_stream(HttpResponse /*head*/) override {}
-  void write(std::string_view /*bytes*/) override {}
-  void finish() override {}
-  void abort() override {}
-  size_t unsent_bytes() const override { return 0; }
-  void on_drained(std::function<void()> /*callback*/) override {}
-  void on_left(std::function<void()> /*callback*/) override {}
-
- private:
-  HttpRequest request_;
-};
 
 class ServiceMetricsTest : public ::testing::Test {
  protected:
@@ -66,7 +48,7 @@ class ServiceMetricsTest : public ::testing::Test {
 };
 
 TEST_F(ServiceMetricsTest, TimesOfARequest) {
-  const Exchange exchange(kStart + milliseconds(1000));
+  const FakeExchange exchange(kStart + milliseconds(1000));
   metrics.on_submit(7, exchange, 40, true);
   token(7, milliseconds(1500));
   token(7, milliseconds(1520));
@@ -87,7 +69,7 @@ TEST_F(ServiceMetricsTest, TimesOfARequest) {
 }
 
 TEST_F(ServiceMetricsTest, EachRequestEndsOnce) {
-  const Exchange exchange(kStart);
+  const FakeExchange exchange(kStart);
   for (const uint64_t id : {1, 2, 3, 4}) metrics.on_submit(id, exchange, 10, true);
   token(1, milliseconds(1400));
   metrics.on_stop_string(1);
@@ -109,7 +91,7 @@ TEST_F(ServiceMetricsTest, EachRequestEndsOnce) {
 }
 
 TEST_F(ServiceMetricsTest, RequestsWithoutTheCacheDontAskIt) {
-  const Exchange exchange(kStart);
+  const FakeExchange exchange(kStart);
   metrics.on_submit(1, exchange, 10, false);
   token(1, milliseconds(1400));
   EXPECT_EQ(value("vllm:prompt_tokens_total"), 10);
@@ -117,7 +99,7 @@ TEST_F(ServiceMetricsTest, RequestsWithoutTheCacheDontAskIt) {
 }
 
 TEST_F(ServiceMetricsTest, TokensOfAnExchangeAddUpUntilItsOutcome) {
-  const Exchange exchange(kStart);
+  const FakeExchange exchange(kStart);
   metrics.on_submit(1, exchange, 10, true);
   metrics.on_submit(2, exchange, 10, true);
   token(1, milliseconds(1400), FinishReason::kLength);
@@ -130,7 +112,7 @@ TEST_F(ServiceMetricsTest, TokensOfAnExchangeAddUpUntilItsOutcome) {
 }
 
 TEST_F(ServiceMetricsTest, BusyTimeGivesUtilizationAndThroughput) {
-  const Exchange exchange(kStart);
+  const FakeExchange exchange(kStart);
   metrics.on_submit(1, exchange, 10, true);
   for (int i = 0; i < 50; ++i) token(1, milliseconds(1400 + i));
   EngineStats stats;
@@ -151,7 +133,7 @@ TEST_F(ServiceMetricsTest, TimeToTheNextPlaceIsTheGapBetweenEnds) {
   stats.busy_seconds = 20;
   metrics.on_engine(kStart + seconds(20), stats);
   EXPECT_EQ(metrics.seconds_to_next_place(kStart + seconds(20)), 20);  // none has ended in all that time
-  const Exchange exchange(kStart);
+  const FakeExchange exchange(kStart);
   for (uint64_t id = 1; id <= 4; ++id) {
     metrics.on_submit(id, exchange, 10, true);
     token(id, milliseconds(19'000), FinishReason::kLength);
