@@ -17,12 +17,15 @@ case "${1:-build}" in
   *) echo "usage: $0 [build|test|check]" >&2; exit 2 ;;
 esac
 
-missing=()
-for entry in "${wanted[@]}"; do
-  package=${entry%%:*}
-  [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null && continue
-  [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-done
+find_missing() {
+  missing=()
+  for entry in "${wanted[@]}"; do
+    package=${entry%%:*}
+    [[ $entry == *:* ]] && command -v "${entry#*:}" >/dev/null && continue
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+}
+find_missing
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
@@ -34,8 +37,16 @@ sudo=()
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -q >/dev/null
-"${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
-# That package starts a service of its own, which no test needs.
-if [[ " ${missing[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
+# NodeSource's nodejs has npm in it and refuses Debian's beside it: npm is asked for once nodejs is there.
+first=()
+for package in "${missing[@]}"; do
+  [[ $package == npm && " ${missing[*]} " == *" nodejs "* ]] || first+=("$package")
+done
+"${sudo[@]}" apt-get install -y -q --no-install-recommends "${first[@]}" >/dev/null
+# Prometheus' package starts a service of its own, which no test needs.
+if [[ " ${first[*]} " == *" prometheus "* && -d /run/systemd/system ]]; then
   "${sudo[@]}" systemctl disable --quiet --now prometheus
 fi
+hash -r
+find_missing
+[ ${#missing[@]} -eq 0 ] || "${sudo[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
