@@ -23,7 +23,7 @@ VLLM = {"vllm:num_requests_running": "gauge", "vllm:num_requests_waiting": "gaug
         "vllm:request_prefill_time_seconds": "histogram", "vllm:request_decode_time_seconds": "histogram"}
 OWN = {"inference_latency_p50": "gauge", "inference_latency_p95": "gauge", "inference_latency_p99": "gauge",
        "throughput_tokens_per_second": "gauge", "compute_utilization": "gauge", "memory_usage_mb": "gauge",
-       "qwick_build_info": "gauge", "qwick_ready": "gauge", "qwick_heartbeats_total": "counter",
+       "qwick_build_info": "gauge", "qwick_ready": "gauge", "qwick_heartbeats_total": "counter", "qwick_engine_busy_seconds_total": "counter",
        "qwick_requests_aborted_total": "counter", "qwick_http_requests_total": "counter"}
 
 
