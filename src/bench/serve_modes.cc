@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint32_t kGuideRequests = 20;
 constexpr uint32_t kChatTurns = 6;
+constexpr uint32_t kRateRequests = 20;
 constexpr std::string_view kGreeting = "你好";
 
 // A step of the guide's table: what it switches on, and what the guide saw on its GPU.
@@ -184,9 +185,9 @@ std::vector<Session> ServeModes::sessions_of(const std::string& workload, uint32
 }
 
 Json ServeModes::run_sweep_row(const Row& row, uint64_t seed) {
-  uint32_t n = options_.requests > 0 ? options_.requests : std::max(4U, 2 * row.n_clients);
-  // A conversation is six requests already.
-  if (options_.requests == 0 && row.workload == "chat") n = std::max(2U, row.n_clients);
+  uint32_t n = options_.requests;
+  if (n == 0 && row.rate > 0) n = kRateRequests;
+  if (n == 0) n = row.workload == "chat" ? std::max(2U, row.n_clients) : std::max(4U, 2 * row.n_clients);
   const std::vector<Session> sessions = sessions_of(row.workload, n, seed);
   const LoadResult result = run_load(
       client_, sessions,

@@ -24,7 +24,8 @@ struct ServeOptions {
   std::vector<Session> file_sessions;  // instead, where there are any
   std::vector<uint32_t> concurrency;
   std::vector<double> rates;  // requests a second, beside the closed loops
-  uint32_t requests = 0;      // of each row and round; 0: two for each client, at least 4
+  uint32_t requests = 0;      // of each row and round; 0: two for each client, at least 4; a conversation for
+                              // each, at least 2; 20 at a rate
   double slo_first_token_ms = 1000;
   double slo_inter_token_ms = 100;
 };

@@ -15,10 +15,10 @@ std::string shown(const Json& figure, int decimals) {
 }
 
 std::string guide_table(const Json& rows) {
-  std::string text = fmt::format("\n20 times 你好\n{:<16}{:>22}{:>22}{:>22}{:>18}{:>18}\n", "", "p50 ms",
+  std::string text = fmt::format("\n20 times 你好\n{:<16}{:>24}{:>24}{:>24}{:>22}{:>20}\n", "", "p50 ms",
                                  "p95 ms", "first token ms", "requests/s", "tok/s");
   for (const Json& row : rows) {
-    text += fmt::format("{:<16}{:>22}{:>22}{:>22}{:>18}{:>18}\n", row["case"].get<std::string>(),
+    text += fmt::format("{:<16}{:>24}{:>24}{:>24}{:>22}{:>20}\n", row["case"].get<std::string>(),
                         shown(row["p50_ms"], 1), shown(row["p95_ms"], 1), shown(row["first_token_ms"], 1),
                         shown(row["requests_per_s"], 1), shown(row["tokens_per_s"], 0));
     if (row["n_failed"] != 0) text += fmt::format("  {} requests failed\n", row["n_failed"].get<size_t>());
@@ -28,14 +28,14 @@ std::string guide_table(const Json& rows) {
 
 std::string sweep_table(const Json& rows) {
   std::string text =
-      fmt::format("\n{:<10}{:>10}{:>22}{:>24}{:>12}{:>20}{:>22}{:>8}\n", "workload", "clients", "tok/s",
+      fmt::format("\n{:<10}{:>8}{:>24}{:>22}{:>9}{:>24}{:>24}{:>8}\n", "workload", "clients", "tok/s",
                   "first token p50 ms", "p95 ms", "ms a token p50", "answer p50 ms", "good");
   for (const Json& row : rows) {
     const std::string clients = row["concurrency"].is_null()
                                     ? fmt::format("{:g}/s", row["rate_per_s"].get<double>())
                                     : row["concurrency"].dump();
     const Json& p95 = row["first_token_ms"]["p95"];
-    text += fmt::format("{:<10}{:>10}{:>22}{:>24}{:>12}{:>20}{:>22}{:>6.0f} %\n",
+    text += fmt::format("{:<10}{:>8}{:>24}{:>22}{:>9}{:>24}{:>24}{:>6.0f} %\n",
                         row["workload"].get<std::string>(), clients, shown(row["tokens_per_s"], 1),
                         shown(row["first_token_ms"]["p50"], 0),
                         p95.is_object() ? fmt::format("{:.0f}", p95["median"].get<double>()) : "-",
@@ -47,12 +47,12 @@ std::string sweep_table(const Json& rows) {
 }
 
 std::string ablation_table(const Json& ablation) {
-  std::string text = fmt::format("\n{:<26}{:>22}{:>20}{:>20}{:>20}   {}\n", "step", "p50 ms", "first text ms",
+  std::string text = fmt::format("\n{:<24}{:>24}{:>24}{:>20}{:>14}   {}\n", "step", "p50 ms", "first text ms",
                                  "tok/s", "% computing", "the guide's GPU");
   for (const Json& step : ablation["steps"]) {
     const Json& guide = step["guide"];
     text += fmt::format(
-        "{:<26}{:>22}{:>20}{:>20}{:>20}   {}\n", step["step"].get<std::string>(), shown(step["p50_ms"], 1),
+        "{:<24}{:>24}{:>24}{:>20}{:>14}   {}\n", step["step"].get<std::string>(), shown(step["p50_ms"], 1),
         shown(step["first_text_ms"], 1), shown(step["tokens_per_s"], 0),
         shown(step["compute_utilization"], 0),
         guide.is_null() ? ""

@@ -113,7 +113,9 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"--concurrency", &Options::concurrency,
      "clients at once, each with its next request when one is answered"},
     {"--rates", &Options::rates, "requests a second at random times, too"},
-    {"--requests", &Options::requests, "requests of each row and round; 0: two for each client, at least 4"},
+    {"--requests", &Options::requests,
+     "requests, or conversations, of each row and round; 0: two for each client, at least 4; one for "
+     "conversations; 20 at a rate"},
     {"--dataset", &Options::dataset,
      "conversations to ask instead of --workloads: JSON lines with \"prompt\", \"messages\" or ShareGPT's "
      "\"conversations\""},

@@ -53,20 +53,48 @@ std::optional<int32_t> BlockManager::reuse(ChainKey before, std::span<const int3
   return found->second;
 }
 
+void BlockManager::for_each_head(ChainKey before, std::span<const int32_t> tokens, const auto& visit) const {
+  for (size_t n = kHeadTokens; n <= std::min<size_t>(tokens.size(), kCacheBlockTokens - 1); n += kHeadTokens)
+    visit(chain_key(before, tokens.first(n)));
+}
+
+std::optional<BlockManager::Beginning> BlockManager::find_beginning(ChainKey before,
+                                                                    std::span<const int32_t> tokens) {
+  Beginning best;
+  for_each_head(before, tokens, [&](ChainKey key) {
+    const auto found = by_head_.find(key);
+    if (found == by_head_.end()) return;
+    const Block& block = blocks_[static_cast<size_t>(found->second)];
+    if (block.before != before) return;
+    const auto [end, other_end] = std::ranges::mismatch(tokens, block.tokens);
+    const auto n_alike = static_cast<uint32_t>(end - tokens.begin());
+    if (n_alike >= kHeadTokens && n_alike > best.n_tokens) best = {found->second, n_alike};
+  });
+  if (best.n_tokens == 0) return std::nullopt;
+  Block& block = blocks_[static_cast<size_t>(best.block)];
+  if (block.n_users == 0) unused_.splice(unused_.end(), unused_, block.unused_at);
+  return best;
+}
+
 void BlockManager::remember(int32_t id, ChainKey before, std::span<const int32_t> tokens) {
   Block& block = blocks_[static_cast<size_t>(id)];
-  QWICK_CHECK(block.n_users > 0 && tokens.size() == kCacheBlockTokens);
+  QWICK_CHECK(block.n_users > 0 && !tokens.empty() && tokens.size() <= kCacheBlockTokens);
   const ChainKey key = chain_key(before, tokens);
   if (block.is_remembered || !by_key_.emplace(key, id).second) return;
   block.is_remembered = true;
   block.before = before;
   block.key = key;
   block.tokens.assign(tokens.begin(), tokens.end());
+  for_each_head(before, tokens, [&](ChainKey head) { by_head_.insert_or_assign(head, id); });
 }
 
 void BlockManager::forget(int32_t id) {
   Block& block = blocks_[static_cast<size_t>(id)];
   by_key_.erase(block.key);
+  for_each_head(block.before, block.tokens, [&](ChainKey head) {
+    if (const auto found = by_head_.find(head); found != by_head_.end() && found->second == id)
+      by_head_.erase(found);
+  });
   block.is_remembered = false;
 }
 

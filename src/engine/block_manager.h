@@ -1,7 +1,7 @@
-// Whose the cache blocks are. Full blocks are remembered by the chain of tokens that leads to their end,
-// so that a sequence that begins like an earlier one takes them over instead of computing them again.
-// Blocks are counted by their users; those that nobody uses stay, remembered, until their memory is
-// wanted, the least recently used first. Owned by the scheduler, on the engine thread.
+// Whose the cache blocks are. Blocks are remembered by the chain of tokens that leads to their end, so that a
+// sequence that begins like an earlier one takes full ones over instead of computing them again, and copies
+// the one in which the two part. Blocks are counted by their users; those that nobody uses stay, remembered,
+// until their memory is wanted, the least recently used first. Owned by the scheduler, on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -38,25 +38,39 @@ class BlockManager {
 
   // The remembered block with these tokens after that chain, with one user more.
   std::optional<int32_t> reuse(ChainKey before, std::span<const int32_t> tokens);
-  // Remembers a full block in use. Nothing happens when one of the same chain is remembered already.
+  // A remembered block that begins like these tokens, fewer than a block, after that chain. It stays as it is
+  // until somebody else allocates it, which a copy in the same step may well be earlier than.
+  struct Beginning {
+    int32_t block = 0;
+    uint32_t n_tokens = 0;  // kHeadTokens or more
+  };
+  std::optional<Beginning> find_beginning(ChainKey before, std::span<const int32_t> tokens);
+  // Remembers a block in use, which is full or will not be written to any more. Nothing happens when one of
+  // the same chain is remembered already.
   void remember(int32_t block, ChainKey before, std::span<const int32_t> tokens);
 
  private:
+  // Beginnings of blocks are found by their first 4, 8, 12 ... tokens; of blocks with the same, the newest.
+  static constexpr uint32_t kHeadTokens = 4;
+
   struct Block {
     uint32_t n_users = 0;
     bool is_remembered = false;
     ChainKey before = 0;
     ChainKey key = 0;
-    std::vector<int32_t> tokens;             // [kCacheBlockTokens] while remembered
+    std::vector<int32_t> tokens;             // while remembered
     std::list<int32_t>::iterator unused_at;  // while remembered and without users
   };
 
   void forget(int32_t block);
+  // Calls visit(key) for each head of a remembered block.
+  void for_each_head(ChainKey before, std::span<const int32_t> tokens, const auto& visit) const;
 
   std::vector<Block> blocks_;
   std::vector<int32_t> free_;                     // neither used nor remembered
   std::list<int32_t> unused_;                     // remembered without users, least recently used first
   std::unordered_map<ChainKey, int32_t> by_key_;  // remembered blocks
+  std::unordered_map<ChainKey, int32_t> by_head_;
 };
 
 }  // namespace qwick

@@ -57,17 +57,17 @@ TEST(Engine, PrefixIsComputedOnce) {
   };
   GenerationRequest first = hash_request(200, 20);
   EXPECT_EQ(run(first), 219U);
-  EXPECT_EQ(run(first), 219U - 192);  // six full blocks of the prompt
+  EXPECT_EQ(run(first), 219U - 199);  // six full blocks of the prompt, and what the seventh begins with
   // The next turn of the conversation: the answer is in the cache too.
   GenerationRequest second = first;
   for (const int32_t token : hash_answer(first)) second.prompt.push_back(token);
   second.prompt.push_back(5);
-  EXPECT_EQ(run(second), 221U + 19 - 192);
-  EXPECT_EQ(engine.stats().n_reused_tokens, 192U + 192);
+  EXPECT_EQ(run(second), 221U + 19 - 219);  // the last token of the answer was never computed
+  EXPECT_EQ(engine.stats().n_reused_tokens, 199U + 219);
   // A prompt of whole blocks leaves its last token to compute.
   GenerationRequest whole = first;
   whole.prompt.resize(192);
-  EXPECT_EQ(run(whole), 192U + 19 - 160);
+  EXPECT_EQ(run(whole), 192U + 19 - 191);
   // Neither reads nor leaves anything.
   first.use_cache = false;
   EXPECT_EQ(run(first), 219U);
@@ -75,6 +75,31 @@ TEST(Engine, PrefixIsComputedOnce) {
   other.use_cache = false;
   EXPECT_EQ(run(other), 200U);
   EXPECT_EQ(run(other), 200U);
+}
+
+TEST(Engine, ABlockIsCopiedUpToWhereTwoPromptsPart) {
+  HashExecutor executor(100);
+  Engine engine(executor, kAll, {}, nullptr);
+  const auto n_reused = [&](const GenerationRequest& asked) {
+    const uint64_t id = engine.submit(asked);
+    const Answer answer = collect(engine, 1).at(id);
+    EXPECT_EQ(answer.tokens, hash_answer(asked));
+    return answer.n_reused;
+  };
+  GenerationRequest made = hash_request(13, 10);
+  EXPECT_EQ(n_reused(made), 0U);
+  EXPECT_EQ(n_reused(made), 12U);
+  made.prompt[9] = 100;
+  EXPECT_EQ(n_reused(made), 9U);
+  made.prompt[3] = 100;  // not worth a copy
+  EXPECT_EQ(n_reused(made), 0U);
+  // Of a full block as well, and beside what was taken over.
+  EXPECT_EQ(n_reused(hash_request(70, 1, 5)), 0U);
+  made = hash_request(70, 1, 5);
+  made.prompt[60] = 100;
+  EXPECT_EQ(n_reused(made), 60U);
+  made.use_cache = false;
+  EXPECT_EQ(n_reused(made), 0U);
 }
 
 TEST(Engine, PromptsThatBeginAlikeAreReadOnce) {

@@ -17,11 +17,14 @@ std::span<const int32_t> block_tokens(const Sequence& sequence, size_t first) {
   return std::span(sequence.tokens).subspan(first, kCacheBlockTokens);
 }
 
-// May the next block come from the cache?
+// May what is next come from the cache?
 bool may_reuse(const Sequence& sequence) {
   return sequence.request.use_cache && sequence.n_unscored() == 0 &&
-         sequence.blocks.size() * kCacheBlockTokens == sequence.n_cached &&
-         sequence.n_cached + kCacheBlockTokens < sequence.tokens.size();
+         sequence.blocks.size() * kCacheBlockTokens == sequence.n_cached;
+}
+// A whole block of it?
+bool may_reuse_block(const Sequence& sequence) {
+  return may_reuse(sequence) && sequence.n_cached + kCacheBlockTokens < sequence.tokens.size();
 }
 
 }  // namespace
@@ -89,6 +92,7 @@ std::vector<std::unique_ptr<Sequence>> Scheduler::remove_all() {
 }
 
 void Scheduler::plan(StepBatch& batch) {
+  batch.copies.clear();
   batch.chunks.clear();
   in_step_.clear();
   keys_being_read_.clear();
@@ -101,7 +105,9 @@ void Scheduler::plan(StepBatch& batch) {
       Sequence& sequence = *running_[i];
       if (is_in_step(sequence)) continue;
       if (!of_answers) reuse_prefix(sequence);
-      if ((sequence.n_left() == 1) != of_answers || is_being_read(sequence)) continue;
+      if (is_being_read(sequence)) continue;
+      if (!of_answers) reuse_beginning(sequence, batch);
+      if ((sequence.n_left() == 1) != of_answers) continue;
       uint32_t n_wanted = std::min(budget, sequence.n_left());
       if (sequence.n_unscored() > 0) n_wanted = std::min(n_wanted, n_logits_left_);
       if (n_wanted == sequence.n_left() && n_logits_left_ == 0) continue;
@@ -124,7 +130,7 @@ bool Scheduler::is_in_step(const Sequence& sequence) const {
 
 // Does a sequence before this one read the same block in this step? Then this one waits, and finds it.
 bool Scheduler::is_being_read(const Sequence& sequence) const {
-  if (!may_reuse(sequence)) return false;
+  if (!may_reuse_block(sequence)) return false;
   const ChainKey key = chain_key(sequence.chain.back(), block_tokens(sequence, sequence.n_cached));
   return std::find(keys_being_read_.begin(), keys_being_read_.end(), key) != keys_being_read_.end();
 }
@@ -149,7 +155,7 @@ void Scheduler::admit() {
 
 // Takes over remembered blocks; at least one token is left to compute, for its logits.
 void Scheduler::reuse_prefix(Sequence& sequence) {
-  while (may_reuse(sequence)) {
+  while (may_reuse_block(sequence)) {
     const auto tokens = block_tokens(sequence, sequence.n_cached);
     const std::optional<int32_t> block = blocks_.reuse(sequence.chain.back(), tokens);
     if (!block) break;
@@ -158,6 +164,22 @@ void Scheduler::reuse_prefix(Sequence& sequence) {
     sequence.n_cached += kCacheBlockTokens;
     if (sequence.n_generated() == 0) sequence.n_reused += kCacheBlockTokens;
   }
+}
+
+// Copies the remembered block that begins like what is next, where there is one, and a block to be had.
+void Scheduler::reuse_beginning(Sequence& sequence, StepBatch& batch) {
+  if (!may_reuse(sequence)) return;
+  const size_t n = std::min<size_t>(sequence.n_left() - 1, kCacheBlockTokens - 1);
+  const auto found =
+      blocks_.find_beginning(sequence.chain.back(), std::span(sequence.tokens).subspan(sequence.n_cached, n));
+  if (!found) return;
+  const std::optional<int32_t> block = blocks_.allocate();
+  if (!block) return;
+  // Allocated was, at worst, the very block that was found.
+  if (*block != found->block) batch.copies.push_back({found->block, *block});
+  sequence.blocks.push_back(*block);
+  sequence.n_cached += found->n_tokens;
+  if (sequence.n_generated() == 0) sequence.n_reused += found->n_tokens;
 }
 
 // Gets blocks for n_tokens more and returns for how many tokens there are some now: when blocks run out
@@ -183,6 +205,11 @@ uint32_t Scheduler::reserve(Sequence& sequence, uint32_t n_tokens) {
 }
 
 void Scheduler::free_blocks(Sequence& sequence) {
+  const size_t n_in_full = (sequence.chain.size() - 1) * kCacheBlockTokens;
+  if (sequence.request.use_cache && sequence.n_cached > n_in_full) {
+    blocks_.remember(sequence.blocks[sequence.chain.size() - 1], sequence.chain.back(),
+                     std::span(sequence.tokens).subspan(n_in_full, sequence.n_cached - n_in_full));
+  }
   // The end of a chain is useless without its beginning: it is to be forgotten first.
   for (auto block = sequence.blocks.rbegin(); block != sequence.blocks.rend(); ++block)
     blocks_.release(*block);

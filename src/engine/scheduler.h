@@ -89,6 +89,7 @@ class Scheduler {
  private:
   void admit();
   void reuse_prefix(Sequence& sequence);
+  void reuse_beginning(Sequence& sequence, StepBatch& batch);
   bool is_in_step(const Sequence& sequence) const;
   bool is_being_read(const Sequence& sequence) const;
   uint32_t reserve(Sequence& sequence, uint32_t n_tokens);

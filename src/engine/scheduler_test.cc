@@ -37,6 +37,7 @@ struct Stepper {
   // Tokens of each sequence in the step, by id; finished sequences are removed.
   std::map<uint64_t, uint32_t> step() {
     scheduler.plan(batch);
+    cache.copy(batch.copies);
     std::map<uint64_t, uint32_t> n_tokens;
     std::vector<uint64_t> finished;
     for (size_t i = 0; i < batch.chunks.size(); ++i) {

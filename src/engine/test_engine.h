@@ -23,6 +23,15 @@ class TokenCache {
  public:
   explicit TokenCache(uint32_t n_blocks) : memory_(size_t{n_blocks} * kCacheBlockTokens, -1) {}
 
+  void copy(std::span<const BlockCopy> copies) {
+    for (const BlockCopy& copy : copies) {
+      const auto at = [&](int32_t block) {
+        return memory_.begin() + std::ptrdiff_t{block} * kCacheBlockTokens;
+      };
+      std::copy_n(at(copy.from), kCacheBlockTokens, at(copy.to));
+    }
+  }
+
   // Writes a chunk's tokens; returns all tokens up to its end as the cache has them.
   std::span<const int32_t> write(const SequenceChunk& chunk) {
     const auto at = [&](size_t position) -> int32_t& {
@@ -58,6 +67,7 @@ class HashExecutor : public Executor {
   std::span<const float> step(const StepBatch& batch) noexcept override {
     while (hold) std::this_thread::yield();
     logits_.clear();
+    cache_.copy(batch.copies);
     uint32_t n_tokens = 0;
     for (const SequenceChunk& chunk : batch.chunks) {
       const std::span<const int32_t> tokens = cache_.write(chunk);

@@ -3,7 +3,7 @@
 //
 // A sequence's cache is a list of blocks of kBlockTokens tokens: block i holds the keys and values of
 // positions [32 i, 32 i + 32). The executor owns their memory, the engine decides whose they are;
-// sequences that begin alike may share blocks that are full.
+// sequences that begin alike may share blocks that are full, and copy one that is to go on otherwise.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,14 @@ struct SequenceChunk {
   uint32_t n_logits = 0;            // logits for the last n_logits tokens; 0: only fill the cache
 };
 
+struct BlockCopy {
+  int32_t from = 0;
+  int32_t to = 0;
+};
+
 struct StepBatch {
-  std::vector<SequenceChunk> chunks;  // each sequence at most once
+  std::vector<SequenceChunk> chunks;   // each sequence at most once
+  std::vector<BlockCopy> copies = {};  // made before anything else, in this order
 };
 
 struct ExecutorOptions {

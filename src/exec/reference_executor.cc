@@ -13,6 +13,7 @@ ReferenceExecutor::ReferenceExecutor(const Model& model, const ExecutorOptions& 
       cache_(model.config(), options.n_blocks) {}
 
 std::span<const float> ReferenceExecutor::step(const StepBatch& batch) noexcept {
+  for (const BlockCopy& copy : batch.copies) cache_.copy(copy.from, copy.to);
   std::vector<ReferenceChunk> chunks;
   size_t n_logits = 0;
   for (const SequenceChunk& chunk : batch.chunks) {

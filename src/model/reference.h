@@ -28,6 +28,9 @@ class ReferenceCache {
     return key(layer, blocks, position) + size_t{kBlockTokens} * kv_dim_;
   }
   void prepare(int32_t block);  // before anything is written to it
+  void copy(int32_t from, int32_t to) {
+    blocks_[static_cast<size_t>(to)] = blocks_[static_cast<size_t>(from)];
+  }
 
  private:
   size_t n_layers_;

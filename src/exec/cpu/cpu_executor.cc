@@ -57,6 +57,7 @@ uint32_t CpuExecutor::vocab_size() const {
 }
 
 std::span<const float> CpuExecutor::step(const StepBatch& batch) noexcept {
+  for (const BlockCopy& copy : batch.copies) cache_.copy(copy);
   plan(batch);
   pool_.run([&](int worker) { run_worker(worker, batch); });
   return std::span(logits_).first(size_t{n_logits_} * vocab_size());

@@ -9,6 +9,7 @@
 
 #include "exec/cpu/aligned_bytes.h"
 #include "exec/cpu/kernels.h"
+#include "exec/executor.h"
 
 namespace qwick {
 
@@ -28,6 +29,7 @@ class KvBlocks {
   // Key and value [head_dim] f32 of the token at `slot` (below kBlockTokens) of a block.
   void write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t slot, std::span<const float> key,
              std::span<const float> value) noexcept;
+  void copy(BlockCopy copy) noexcept;
 
  private:
   uint64_t head_offset(uint32_t layer, uint32_t kv_head, int32_t block) const {
