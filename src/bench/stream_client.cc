@@ -241,6 +241,7 @@ class StreamClient::Impl {
       reply.error = fmt::format("status {}: {}", status, one_line(call.pending));
     } else if (!call.is_stream) {
       take_answer(call, call.pending);
+      if (!reply.chunk_times.empty()) reply.chunk_times = {reply.seconds};
     } else if (!call.is_done && reply.error.empty()) {
       reply.error = "the stream ended without [DONE]";
     }
