@@ -34,6 +34,7 @@ Json spread_of_rounds(const std::vector<Json>& rounds) {
     Json joined = Json::object();
     for (const auto& [name, value] : rounds.front().items()) {
       std::vector<Json> values;
+      values.reserve(rounds.size());
       for (const Json& round : rounds) values.push_back(round.at(name));
       joined[name] = spread_of_rounds(values);
     }

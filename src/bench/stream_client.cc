@@ -30,8 +30,7 @@ using Headers = std::unique_ptr<curl_slist, HeaderDeleter>;
 void add(Headers& headers, const std::string& line) {
   curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
   QWICK_CHECK(longer != nullptr);
-  static_cast<void>(headers.release());
-  headers.reset(longer);
+  if (!headers) headers.reset(longer);  // else it is the same list, with another end
 }
 
 template <typename T>

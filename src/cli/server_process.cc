@@ -32,6 +32,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments) {
   for (const char* argument : {"0", "--port", "127.0.0.1", "--host", "serve", "qwick"})
     arguments.insert(arguments.begin(), argument);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   int ends[2] = {-1, -1};
