@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,10 +14,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "bench/machine.h"
 #include "cli/input.h"
 #include "cli/local_engine.h"
-#include "exec/cpu/isa.h"
-#include "exec/cpu/limits.h"
 
 namespace qwick::cli {
 namespace {
@@ -39,48 +37,6 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-double resident_mib() {
-  uint64_t n_pages = 0;
-  uint64_t n_resident = 0;
-  std::ifstream("/proc/self/statm") >> n_pages >> n_resident;
-  return static_cast<double>(n_resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
-}
-
-std::string processor_name() {
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
-struct Machine {
-  std::string processor;
-  std::string isa;
-  int n_threads = 0;
-  MachineLimits limits;
-};
-
-Machine measure_machine(const Options& options) {
-  ThreadPool pool(n_threads(options));
-  const Kernels& kernels = choose_kernels();
-  return {processor_name(), kernels.name, pool.n_threads(), measure_limits(kernels, pool)};
-}
-
-Json to_json(const Machine& machine) {
-  return {{"processor", machine.processor},
-          {"isa", machine.isa},
-          {"threads", machine.n_threads},
-          {"read_gb_per_s", machine.limits.read_bytes_per_s / 1e9},
-          {"int8_gmac_per_s", machine.limits.int8_macs_per_s / 1e9}};
-}
-
-void print(const Machine& machine) {
-  fmt::print("{}, {}, {} threads: reads {:.1f} GB/s, multiplies {:.0f} G int8/s\n", machine.processor,
-             machine.isa, machine.n_threads, machine.limits.read_bytes_per_s / 1e9,
-             machine.limits.int8_macs_per_s / 1e9);
 }
 
 // Runs requests on an engine and notes when each token came.
@@ -272,11 +228,11 @@ class Report {
   }
   void residence(double load_seconds) {
     json_["load_s"] = load_seconds;
-    json_["resident_mib"] = resident_mib();
+    json_["resident_mib"] = resident_mib(::getpid());
     json_["weight_mib"] = static_cast<double>(work_.weight_bytes) / (1 << 20);
     say("loaded in                 {:8.0f} ms", 1e3 * load_seconds);
     say("resident                  {:8.0f} MiB     weights {:.0f} MiB, cache {:.1f} KiB a token",
-        resident_mib(), static_cast<double>(work_.weight_bytes) / (1 << 20),
+        resident_mib(::getpid()), static_cast<double>(work_.weight_bytes) / (1 << 20),
         static_cast<double>(work_.cache_bytes_per_token) / 1024);
   }
 
@@ -304,11 +260,11 @@ class Report {
 }  // namespace
 
 int bench_limits(const Options& options) {
-  const Machine machine = measure_machine(options);
+  const Machine machine = measure_machine(n_threads(options));
   if (options.json) {
     fmt::print("{}\n", to_json(machine).dump());
   } else {
-    print(machine);
+    fmt::print("{}\n", to_line(machine));
   }
   return 0;
 }
@@ -323,8 +279,8 @@ int bench_engine(const Options& options) {
     fail(ErrorCode::kInvalidArgument, "a context of {} tokens is too short: {} are needed",
          bench.max_positions(), kBatchPrompt + kBatchTokens);
   }
-  const Machine machine = measure_machine(options);
-  if (!options.json) print(machine);
+  const Machine machine = measure_machine(n_threads(options));
+  if (!options.json) fmt::print("{}\n", to_line(machine));
   Report report(machine, bench.backend(), options.json);
   bench.prompt_seconds(kChatPrompt);  // warm up
   report.decodes(bench);

@@ -25,7 +25,8 @@ void add_option(CLI::App& app, std::string_view name, Options& options) {
         auto& value = options.*field;
         if constexpr (std::is_same_v<decltype(field), bool Options::*>) {
           return app.add_flag(flag, value, help);
-        } else if constexpr (std::is_same_v<decltype(field), std::vector<int32_t> Options::*>) {
+        } else if constexpr (std::is_same_v<decltype(field), std::vector<int32_t> Options::*> ||
+                             std::is_same_v<decltype(field), std::vector<double> Options::*>) {
           return app.add_option(flag, value, help)->delimiter(',');
         } else {
           return app.add_option(flag, value, help)->capture_default_str();
@@ -46,7 +47,7 @@ CLI::App* add_command(CLI::App& app, const Command& command) {
   const auto groups = app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == group; });
   CLI::App* parent = nullptr;
   if (groups.empty()) {
-    parent = app.add_subcommand(group, "measurements: limits, engine");
+    parent = app.add_subcommand(group, "measurements: limits, engine, serve");
     parent->require_subcommand(1);
   } else {
     parent = groups.front();

@@ -75,12 +75,25 @@ struct Options {
   std::string tokenizer;
   uint32_t layers = 0;
 
-  uint32_t rounds = 5;
+  uint32_t rounds = 3;
+  std::string mode = "guide";
+  std::string url;
+  std::string model_name = "Qwen-0.6B";
+  std::string workloads = "128/128,512/64,2048/128,chat";
+  std::vector<int32_t> concurrency{1, 2, 4, 8, 16, 32};
+  std::vector<double> rates;
+  uint32_t requests = 0;
+  std::string dataset;
+  uint32_t answer_tokens = 10;
+  double slo_first_token = 1000;
+  double slo_inter_token = 100;
+  std::string report;
 };
 
-using Field = std::variant<std::string Options::*, std::vector<std::string> Options::*,
-                           std::vector<int32_t> Options::*, bool Options::*, double Options::*,
-                           int32_t Options::*, uint16_t Options::*, uint32_t Options::*, uint64_t Options::*>;
+using Field =
+    std::variant<std::string Options::*, std::vector<std::string> Options::*, std::vector<int32_t> Options::*,
+                 std::vector<double> Options::*, bool Options::*, double Options::*, int32_t Options::*,
+                 uint16_t Options::*, uint32_t Options::*, uint64_t Options::*>;
 
 struct OptionSpec {
   std::string_view name;  // "--host", "-o,--out", or "MODEL" for a positional argument
@@ -118,5 +131,6 @@ int inspect(const Options& options);
 int synth(const Options& options);
 int bench_limits(const Options& options);
 int bench_engine(const Options& options);
+int bench_serve(const Options& options);
 
 }  // namespace qwick::cli

@@ -229,6 +229,8 @@ void ServiceMetrics::add_counters(std::vector<MetricFamily>& families, const Sta
   for (const auto& [key, n] : n_http_)
     http.samples.push_back({{{"path", key.first}, {"status", std::to_string(key.second)}}, count(n)});
   families.push_back(std::move(http));
+  add(Type::kCounter, "qwick_engine_busy_seconds_total", "Seconds that the engine's threads computed.",
+      engine_.busy_seconds, {});
   add(Type::kCounter, "qwick_heartbeats_total", "Tiny steps to keep an idle service warm.",
       count(state.n_heartbeats), {});
   add(Type::kGauge, "qwick_ready", "1 where GET /health/ready says 200.", state.is_ready ? 1 : 0, {});

@@ -23,7 +23,7 @@ VLLM = {"vllm:num_requests_running": "gauge", "vllm:num_requests_waiting": "gaug
         "vllm:request_prefill_time_seconds": "histogram", "vllm:request_decode_time_seconds": "histogram"}
 OWN = {"inference_latency_p50": "gauge", "inference_latency_p95": "gauge", "inference_latency_p99": "gauge",
        "throughput_tokens_per_second": "gauge", "compute_utilization": "gauge", "memory_usage_mb": "gauge",
-       "qwick_build_info": "gauge", "qwick_ready": "gauge", "qwick_heartbeats_total": "counter",
+       "qwick_build_info": "gauge", "qwick_ready": "gauge", "qwick_heartbeats_total": "counter", "qwick_engine_busy_seconds_total": "counter",
        "qwick_requests_aborted_total": "counter", "qwick_http_requests_total": "counter"}
 
 
@@ -130,11 +130,18 @@ def test_stats_are_the_same_figures(used):
 def test_clients_that_leave_are_counted(used):
     server, _ = used
     before = server.request("GET", "/stats").json()
-    long = chat_body("Hello!", max_tokens=3500, temperature=2, top_k=0, top_p=1, repetition_penalty=100, enable_thinking=False)
+    long = chat_body("Hello!", max_tokens=3500, ignore_eos=True, enable_thinking=False)
     connections = [server.connect() for _ in range(4)]
     for connection in connections:
         connection.sendall(http_request("POST", "/v1/chat/completions", json.dumps(long)))
-    wait_until(lambda: server.request("GET", "/stats").json()["vllm:num_requests_running"] > 0)
+
+    def n_taken() -> int:
+        """Of the four, however far they are by now."""
+        stats = server.request("GET", "/stats").json()
+        ended = sum(stats["vllm:request_success_total"].values()) - sum(before["vllm:request_success_total"].values())
+        return stats["vllm:num_requests_running"] + stats["vllm:num_requests_waiting"] + ended
+
+    wait_until(lambda: n_taken() == 4)
     for connection in connections:
         connection.close()
 
