@@ -5,6 +5,8 @@ MODEL ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 FUZZ_SECONDS ?= 60
+BASE ?= origin/main
+NEW ?= HEAD
 BUILD := build/release
 VENV := .venv
 # Fewer requests than in `make test`: sanitizers are slow.
@@ -77,6 +79,20 @@ tsan: $(VENV)/installed ## unit tests and a server's bad days under the thread s
 fuzz: ## every fuzz target for FUZZ_SECONDS (60)
 	@tools/install_deps.sh check
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+.PHONY: instructions
+instructions: build ## count the instructions of a fixed run against bench/instructions.json
+	@tools/install_deps.sh check
+	tools/count_instructions.py --build $(BUILD)
+
+.PHONY: bench-guard
+bench-guard: ## time commit NEW (HEAD) against commit BASE (origin/main), in turns
+	@tools/install_deps.sh check
+	tools/bench_compare.py $(BASE) $(NEW)
+
+.PHONY: bench-peers
+bench-peers: build ## measure other engines with the same client on the same weights (an hour or two)
+	python3 bench/peers/run.py --out bench/results/peers.json
 
 .PHONY: clean
 clean: ## remove what was built

@@ -6,8 +6,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev
   libutf8proc-dev libxxhash-dev libcurl4-openssl-dev libssl-dev)
-test=(libgtest-dev libpcre2-dev prometheus-cpp-dev prometheus python3 python3-venv git curl nodejs:node npm:npm)
-check=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev libbenchmark-dev)
+test=(chromium:chromium libgtest-dev libpcre2-dev prometheus-cpp-dev prometheus python3 python3-venv git curl nodejs:node npm:npm)
+check=(valgrind clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev libbenchmark-dev)
 
 wanted=("${build[@]}")
 case "${1:-build}" in

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "bench/machine.h"
+#include "bench/report.h"
 #include "bench/serve_modes.h"
 #include "bench/stream_client.h"
 #include "bench/tables.h"
@@ -167,8 +168,15 @@ int bench_serve(const Options& options) {
     results["server"]["ready_ms"] = 1e3 * own->ready_seconds();
     results["server"]["resident_mib"] = resident_mib(own->pid());
   }
+  if (!options.report.empty()) {
+    const std::string page = report_html(results);
+    NewFile file(options.report);
+    file.write(std::as_bytes(std::span(page)));
+    file.commit();
+    say(fmt::format("the report is in {}", options.report));
+  }
   if (options.json) {
-    fmt::print("{}\n", results.dump());
+    fmt::print("{}\n", results.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     fmt::print("{}\n{}", to_line(machine), text_tables(results));
   }

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Writes docs/benchmarks.md, and the tables between its marks in both READMEs, from bench/results/*.json.
+
+    tools/make_benchmarks.py            writes
+    tools/make_benchmarks.py --check    fails where what is written is not what the results say
+"""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench/peers"))
+
+from chart import chart  # noqa: E402
+from figures import MEASURES, shown  # noqa: E402
+
+RESULTS = ROOT / "bench/results"
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+# The rows of the short tables in the READMEs.
+SHORT = [0, 1, 3, 7, 9, 10]
+SHORT_ENGINES = ["qwick q4", "llama.cpp Q4_0", "OpenVINO int4", "ONNX Runtime int4", "transformers bf16"]
+
+
+def spread(figure: dict | None) -> str:
+    if figure is None or figure["median"] is None:
+        return "–"
+    low, high = shown(figure["min"]), shown(figure["max"])
+    return shown(figure["median"]) + (f" ({low}–{high})" if low != high else "")
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+
+def machine_line(machine: dict) -> str:
+    return (f"{machine['processor']} ({machine['isa']}), {machine['threads']} threads, {machine['memory_gib']:.0f} GiB; it read "
+            f"{machine['read_gb_per_s']:.0f} GB/s and multiplied {machine['int8_gmac_per_s']:.0f} G int8/s when the run began")
+
+
+def peers_tables(results: dict) -> str:
+    engines = [engine for engine in results["engines"] if not engine["error"]]
+    best = {}
+    rows = []
+    for measure in MEASURES:
+        figures = [measure.of(engine) for engine in engines]
+        medians = [figure["median"] for figure in figures if figure]
+        best[measure.title] = (max if measure.more_is_better else min)(medians)
+        rows.append([f"{measure.title}, {measure.unit}"] + [
+            f"**{spread(figure)}**" if figure and figure["median"] == best[measure.title] else spread(figure) for figure in figures])
+    text = table([""] + [engine["name"] for engine in engines], rows)
+    text += "\n" + table(["engine", "weights", "configuration", "versions"],
+                         [[engine["name"], engine["weights"], engine["configuration"], engine["versions"] or "this repository"]
+                          for engine in engines])
+    failed = [engine for engine in results["engines"] if engine["error"]]
+    text += "".join(f"\n{engine['name']} could not be measured: {engine['error']}\n" for engine in failed)
+    return text
+
+
+def guide_table(rows: list[dict]) -> str:
+    return table(["20 times 你好", "p50 ms", "p95 ms", "mean ms", "first token ms", "requests/s", "tok/s"],
+                 [[row["case"]] + [spread(row[name]) for name in ("p50_ms", "p95_ms", "mean_ms", "first_token_ms", "requests_per_s",
+                                                                  "tokens_per_s")] for row in rows])
+
+
+def sweep_table(rows: list[dict]) -> str:
+    return table(["workload", "clients", "tok/s", "first token p50 ms", "p95 ms", "ms a token p50", "answer p50 ms", "good"],
+                 [[row["workload"], str(row["concurrency"] or f"{row['rate_per_s']:g}/s"), spread(row["tokens_per_s"]),
+                   spread(row["first_token_ms"]["p50"]), spread(row["first_token_ms"]["p95"]), spread(row["inter_token_ms"]["p50"]),
+                   spread(row["latency_ms"]["p50"]), f"{100 * row['good_share']['median']:.0f} %"] for row in rows])
+
+
+def ablation_table(ablation: dict) -> str:
+    text = table(["step", "p50 ms", "first text ms", "ms an answer", "tok/s", "computing %", "the guide's GPU"],
+                 [[step["step"]] + [spread(step[name]) for name in ("p50_ms", "first_text_ms", "per_answer_ms", "tokens_per_s",
+                                                                    "compute_utilization")]
+                  + [f"{g['p50_ms']} ms, {g['tokens_per_s']} tok/s, {g['gpu_utilization']} %" if (g := step["guide"]) else ""]
+                  for step in ablation["steps"]])
+    c = ablation["conversation"]
+    return text + (f"\nA conversation of {c['turns']} turns takes {spread(c['without_cache_ms'])} ms without the cache and "
+                   f"{spread(c['with_cache_ms'])} ms with it: {100 * c['saved']['median']:.0f} % saved (the guide: 30–50 %).\n")
+
+
+def document(serve: dict, peers: dict) -> str:
+    return f"""# Benchmarks
+
+Made by `tools/make_benchmarks.py` from `bench/results/`; every figure is the median of its rounds, with the least and
+the most where they differ. Machines move: compare within a table, not between them.
+
+## qwick by itself
+
+```bash
+{serve["command"]} --json
+```
+
+{serve["server"]["name"]}, {serve["server"]["dtype"]}, on {machine_line(serve["machine"])}. {serve["rounds"]} rounds. The
+server was ready after {serve["server"]["ready_ms"]:.0f} ms and had {serve["server"]["resident_mib"]:.0f} MiB resident at the end.
+Weights are random, of Qwen3-0.6B's exact shape (`qwick synth`); answers have exactly the length that is asked for.
+
+{guide_table(serve["guide"])}
+{sweep_table(serve["sweep"])}
+"Good" is the share of answers whose first token came within 1000 ms and whose others took at most 100 ms each.
+
+The guide's steps. "First text" is what a person waits for; without streaming it is the whole answer.
+
+{ablation_table(serve["ablation"])}
+## Against other engines
+
+```bash
+make bench-peers
+```
+
+On {machine_line(peers["machine"])}. {peers["engines"][0]["rounds"]} rounds, in each of which every engine ran once. How each is configured, and
+why, is in `bench/peers/engines.py`.
+
+{peers_tables(peers)}
+![The same as bars](peers.svg)
+"""
+
+
+def short_table(peers: dict, zh: bool) -> str:
+    engines = [engine for name in SHORT_ENGINES for engine in peers["engines"] if engine["name"] == name and not engine["error"]]
+    rows = []
+    for i in SHORT:
+        measure = MEASURES[i]
+        rows.append([f"{measure.title_zh if zh else measure.title}, {measure.unit}"]
+                    + [shown(figure["median"]) if (figure := measure.of(engine)) else "–" for engine in engines])
+    return table([""] + [engine["name"] for engine in engines], rows)
+
+
+def with_table(readme: pathlib.Path, text: str) -> str:
+    old = readme.read_text(encoding="utf-8")
+    return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{text}{END}", old, flags=re.S)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    serve = json.loads((RESULTS / "serve.json").read_text(encoding="utf-8"))
+    peers = json.loads((RESULTS / "peers.json").read_text(encoding="utf-8"))
+    made = {ROOT / "docs/benchmarks.md": document(serve, peers), ROOT / "docs/peers.svg": chart(peers),
+            ROOT / "README.md": with_table(ROOT / "README.md", short_table(peers, False)),
+            ROOT / "README.zh-CN.md": with_table(ROOT / "README.zh-CN.md", short_table(peers, True))}
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if check:
+            print(f"{path.relative_to(ROOT)} is not what bench/results says: run tools/make_benchmarks.py")
+        else:
+            path.write_text(made[path], encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
