@@ -29,6 +29,10 @@ def run(command, **kwargs) -> str:
     return done.stdout
 
 
+def test_benchmark_tables_are_those_of_the_results():
+    run([sys.executable, ROOT / "tools/make_benchmarks.py", "--check"])
+
+
 @pytest.mark.parametrize("code", cases("python"))
 def test_python(demo, code):
     assert run([sys.executable, "-c", code.replace("http://127.0.0.1:8000/v1", demo.url)]).strip()
