@@ -29,13 +29,13 @@ class Build:
     def __init__(self, commit: str, cache: pathlib.Path):
         self.name = commit if commit == "." else run("git", "rev-parse", "--short", commit).stdout.strip()
         self.source = ROOT if commit == "." else cache / f"source-{self.name}"
-        self.folder = cache / f"build-{'tree' if commit == '.' else self.name}"
+        self.folder = self.source / "build/guard"
         if not self.source.exists():
             run("git", "worktree", "prune")
             run("git", "worktree", "add", "--detach", self.source, self.name)
         print(f"building {self.name}", file=sys.stderr, flush=True)
-        # Paths of the two sources differ, their objects need not.
-        environment = {**os.environ, "CCACHE_BASEDIR": str(cache), "CCACHE_NOHASHDIR": "1"}
+        # Seen from its build folder each source has the same paths, so that what is the same is compiled once.
+        environment = {**os.environ, "CCACHE_BASEDIR": str(self.source), "CCACHE_NOHASHDIR": "1"}
         run("cmake", "--preset", "release", "-B", self.folder, "-DQWICK_TESTS=OFF", "-DQWICK_BENCH=ON", "-Wno-dev",
             cwd=self.source, env=environment)
         run("cmake", "--build", self.folder, "--target", "qwick", "engine_bench", env=environment)

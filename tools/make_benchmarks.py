@@ -100,7 +100,8 @@ Weights are random, of Qwen3-0.6B's exact shape (`qwick synth`); answers have ex
 
 {guide_table(serve["guide"])}
 {sweep_table(serve["sweep"])}
-"Good" is the share of answers whose first token came within 1000 ms and whose others took at most 100 ms each.
+"Good" is the share of answers whose first token came within {serve["slo"]["first_token_ms"]:.0f} ms and whose others took at
+most {serve["slo"]["inter_token_ms"]:.0f} ms each.
 
 The guide's steps. "First text" is what a person waits for; without streaming it is the whole answer.
 

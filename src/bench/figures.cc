@@ -22,10 +22,13 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-Json spread(const std::vector<double>& of_rounds) {
+Json spread(std::vector<double> of_rounds) {
   if (of_rounds.empty()) return nullptr;
-  const auto [least, most] = std::minmax_element(of_rounds.begin(), of_rounds.end());
-  return {{"median", percentile(of_rounds, 0.5)}, {"min", *least}, {"max", *most}};
+  std::sort(of_rounds.begin(), of_rounds.end());
+  const size_t n = of_rounds.size();
+  return {{"median", (of_rounds[(n - 1) / 2] + of_rounds[n / 2]) / 2},
+          {"min", of_rounds.front()},
+          {"max", of_rounds.back()}};
 }
 
 Json spread_of_rounds(const std::vector<Json>& rounds) {

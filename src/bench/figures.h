@@ -11,8 +11,8 @@ namespace qwick {
 double percentile(std::vector<double> values, double share);
 double mean(const std::vector<double>& values);
 
-// {"median": m, "min": a, "max": b}; null of none.
-Json spread(const std::vector<double>& of_rounds);
+// {"median": m, "min": a, "max": b}, the median of an even number between the middle two; null of none.
+Json spread(std::vector<double> of_rounds);
 
 // Joins the figures of several rounds: a tree of objects of the same shape, whose numbers become spreads.
 Json spread_of_rounds(const std::vector<Json>& rounds);

@@ -237,7 +237,7 @@ std::optional<Chart> sweep_chart(const Json& sweep, const SweepAxis& axis, std::
   return chart;
 }
 
-std::string sweep_section(const Json& sweep) {
+std::string sweep_section(const Json& sweep, const Json& slo) {
   constexpr SweepAxis kClients{"concurrency", "clients at once"};
   constexpr SweepAxis kRate{"rate_per_s", "requests a second, at random times"};
   const auto plain = [](const char* name) {
@@ -280,7 +280,10 @@ std::string sweep_section(const Json& sweep) {
   return "<h2>By workload and load</h2>\n<p>“128/128” is a prompt of 128 tokens that no cache has seen, and "
          "an answer of "
          "128; “chat” is conversations of six turns. Lines go through medians, bars show how far the rounds "
-         "spread.</p>\n"
+         "spread. An answer is good whose first token came within " +
+         number_of(member(slo, "first_token_ms")) + " ms and whose others took at most " +
+         number_of(member(slo, "inter_token_ms")) +
+         " ms each.</p>\n"
          "<div class=\"charts\">\n" +
          charts + "</div>\n" +
          table({"workload", "clients", "tok/s", "first token p50 ms", "p95", "a token p50 ms", "p95",
@@ -344,7 +347,8 @@ std::string report_html(const Json& results) {
       model, kStyle);
   html += about(results) + tiles(results);
   if (const Json& guide = member(results, "guide"); guide.is_array()) html += guide_section(guide);
-  if (const Json& sweep = member(results, "sweep"); sweep.is_array()) html += sweep_section(sweep);
+  if (const Json& sweep = member(results, "sweep"); sweep.is_array())
+    html += sweep_section(sweep, member(results, "slo"));
   if (const Json& ablation = member(results, "ablation"); ablation.is_object())
     html += ablation_section(ablation);
   return html +

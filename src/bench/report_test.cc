@@ -16,7 +16,7 @@ size_t count(const std::string& text, const std::string& part) {
 Json row(int n_clients, double rate) {
   const Json three = {{"p50", spread({1, 2, 3})}, {"p95", spread({4})}, {"p99", nullptr}};
   return {{"workload", "128/128"},       {"concurrency", n_clients},
-          {"rate_per_s", nullptr},       {"tokens_per_s", spread({rate, rate + 5})},
+          {"rate_per_s", nullptr},       {"tokens_per_s", spread({rate, rate, rate + 5})},
           {"first_token_ms", three},     {"inter_token_ms", three},
           {"latency_ms", three},         {"goodput_per_s", spread({1})},
           {"good_share", spread({0.5})}, {"n_failed", 2}};
@@ -87,6 +87,7 @@ TEST(Figures, RoundsBecomeSpreads) {
       Json::parse(
           R"({"a": {"median": 2.0, "min": 1.0, "max": 3.0}, "b": {"c": {"median": 5.0, "min": 5.0, "max": 5.0}}})"));
   EXPECT_TRUE(spread({}).is_null());
+  EXPECT_EQ(spread({4, 1, 2, 9}), Json::parse(R"({"median": 3.0, "min": 1.0, "max": 9.0})"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -111,6 +112,8 @@ std::string command_line(const Options& options) {
     add("--concurrency", joined(options.concurrency), joined(usual.concurrency));
     add("--rates", joined(options.rates), joined(usual.rates));
     add("--requests", options.requests, usual.requests);
+    add("--slo-first-token", options.slo_first_token, usual.slo_first_token);
+    add("--slo-inter-token", options.slo_inter_token, usual.slo_inter_token);
   }
   return line;
 }
@@ -145,6 +148,8 @@ int bench_serve(const Options& options) {
     fail(ErrorCode::kInvalidArgument, "--mode: \"{}\" is none of guide, sweep, ablation, all", options.mode);
   }
   ServeOptions made = bench_options(options);
+  std::optional<NewFile> report;  // before the measurements: a path that can't be written is known at once
+  if (!options.report.empty()) report.emplace(options.report);
   const Machine machine = measure_machine(n_threads(options));
   const auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   say(to_line(machine));
@@ -153,13 +158,15 @@ int bench_serve(const Options& options) {
   if (options.url.empty()) own = std::make_unique<ServerProcess>(serve_arguments(options));
   StreamClient client(own ? own->url() : options.url,
                       options.api_keys.empty() ? "" : options.api_keys.front());
-  Json results = {{"format", 1},
-                  {"command", command_line(options)},
-                  {"date", now_utc()},
-                  {"seed", options.seed},
-                  {"rounds", options.rounds},
-                  {"machine", to_json(machine)},
-                  {"server", describe_server(client, options)}};
+  Json results = {
+      {"format", 1},
+      {"command", command_line(options)},
+      {"date", now_utc()},
+      {"seed", options.seed},
+      {"rounds", options.rounds},
+      {"machine", to_json(machine)},
+      {"server", describe_server(client, options)},
+      {"slo", {{"first_token_ms", options.slo_first_token}, {"inter_token_ms", options.slo_inter_token}}}};
   ServeModes bench(client, std::move(made), say);
   if (all || options.mode == "guide") results["guide"] = bench.guide();
   if (all || options.mode == "sweep") results["sweep"] = bench.sweep();
@@ -168,11 +175,10 @@ int bench_serve(const Options& options) {
     results["server"]["ready_ms"] = 1e3 * own->ready_seconds();
     results["server"]["resident_mib"] = resident_mib(own->pid());
   }
-  if (!options.report.empty()) {
+  if (report) {
     const std::string page = report_html(results);
-    NewFile file(options.report);
-    file.write(std::as_bytes(std::span(page)));
-    file.commit();
+    report->write(std::as_bytes(std::span(page)));
+    report->commit();
     say(fmt::format("the report is in {}", options.report));
   }
   if (options.json) {

@@ -27,6 +27,9 @@ bool may_reuse_block(const Sequence& sequence) {
   return may_reuse(sequence) && sequence.n_cached + kCacheBlockTokens < sequence.tokens.size();
 }
 
+// What a token of a prompt costs at its beginning; deeper in it more: Scheduler::depth_cost.
+constexpr uint32_t kCostAtStart = 64;
+
 }  // namespace
 
 Sequence::Sequence(uint64_t sequence_id, GenerationRequest generation_request)
@@ -100,6 +103,7 @@ void Scheduler::plan(StepBatch& batch) {
   uint32_t n_places = options_.max_step_tokens;
   // By arrival. running_ may lose its end on the way.
   const auto add_chunks = [&](bool of_answers, uint32_t budget) {
+    const bool is_beside = !of_answers && !in_step_.empty();
     budget = std::min(budget, n_places);
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Sequence& sequence = *running_[i];
@@ -109,12 +113,14 @@ void Scheduler::plan(StepBatch& batch) {
       if (!of_answers) reuse_beginning(sequence, batch);
       if ((sequence.n_left() == 1) != of_answers) continue;
       uint32_t n_wanted = std::min(budget, sequence.n_left());
+      const uint32_t cost = is_beside ? depth_cost(sequence.n_cached) : kCostAtStart;
+      n_wanted = std::min(n_wanted, std::max(1U, budget * kCostAtStart / cost));
       if (sequence.n_unscored() > 0) n_wanted = std::min(n_wanted, n_logits_left_);
       if (n_wanted == sequence.n_left() && n_logits_left_ == 0) continue;
       const uint32_t n_tokens = reserve(sequence, n_wanted);
       if (n_tokens == 0) continue;
       add_chunk(sequence, n_tokens, batch);
-      budget -= n_tokens;
+      budget -= std::min(budget, n_tokens * cost / kCostAtStart);
       n_places -= n_tokens;
     }
   };
@@ -122,6 +128,10 @@ void Scheduler::plan(StepBatch& batch) {
   admit();
   add_chunks(false, in_step_.empty() ? n_places : options_.max_prompt_tokens_beside_answers);
   add_chunks(true, n_places);  // those just admitted whose prompt was all but one token in the cache
+}
+
+uint32_t Scheduler::depth_cost(uint32_t depth) const {
+  return kCostAtStart + static_cast<uint32_t>(uint64_t{kCostAtStart} * depth / options_.depth_of_double_cost);
 }
 
 bool Scheduler::is_in_step(const Sequence& sequence) const {

@@ -80,7 +80,10 @@ struct Stepper {
 using Step = std::map<uint64_t, uint32_t>;
 
 TEST(Scheduler, PromptsAreReadInSmallChunksBesideAnswers) {
-  Stepper stepper(100, {.max_running = 8, .max_step_tokens = 256, .max_prompt_tokens_beside_answers = 32});
+  Stepper stepper(100, {.max_running = 8,
+                        .max_step_tokens = 256,
+                        .max_prompt_tokens_beside_answers = 32,
+                        .depth_of_double_cost = 1'000'000});
   for (const uint64_t id : {1, 2}) stepper.add(id, hash_request(100, 12, static_cast<int32_t>(id)));
   // None answers: the whole budget.
   EXPECT_EQ(stepper.step(), (Step{{1, 100}, {2, 100}}));
@@ -95,6 +98,22 @@ TEST(Scheduler, PromptsAreReadInSmallChunksBesideAnswers) {
   stepper.add(5, hash_request(300, 5, 5));
   EXPECT_EQ(stepper.step(), (Step{{5, 256}}));
   stepper.check_blocks();
+}
+
+TEST(Scheduler, DeepInAPromptTokensCostMore) {
+  Stepper stepper(100, {.max_running = 8,
+                        .max_step_tokens = 256,
+                        .max_prompt_tokens_beside_answers = 32,
+                        .depth_of_double_cost = 64});
+  stepper.add(1, hash_request(5, 60, 1));
+  stepper.step();
+  stepper.add(2, hash_request(150, 5, 2));
+  // 32, then 32 / (1 + 32 / 64), then 32 / (1 + 53 / 64) ...
+  for (const uint32_t n : {32U, 21U, 17U, 15U, 13U, 12U, 11U})
+    EXPECT_EQ(stepper.step(), (Step{{1, 1}, {2, n}}));
+  // What a deep prompt takes is not there for another.
+  stepper.add(3, hash_request(90, 5, 3));
+  EXPECT_EQ(stepper.step(), (Step{{1, 1}, {2, 11}, {3, 1}}));
 }
 
 TEST(Scheduler, PromptsGetOnlyWhatAnswersLeaveOfAStep) {
@@ -127,7 +146,10 @@ TEST(Scheduler, APlaceIsNotPromisedTwice) {
 
 TEST(Scheduler, WhatIsInAStepKeepsItsBlocks) {
   // A long prompt, and a younger answer beside it at once, since its own prompt is in the cache.
-  Stepper stepper(12, {.max_running = 8, .max_step_tokens = 32, .max_prompt_tokens_beside_answers = 3});
+  Stepper stepper(12, {.max_running = 8,
+                       .max_step_tokens = 32,
+                       .max_prompt_tokens_beside_answers = 3,
+                       .depth_of_double_cost = 1'000'000});
   stepper.add(1, hash_request(33, 2));
   while (!stepper.live.empty()) stepper.step();
   stepper.add(2, hash_request(300, 3, 50));
