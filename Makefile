@@ -92,7 +92,7 @@ bench-guard: ## time commit NEW (HEAD) against commit BASE (origin/main), in tur
 
 .PHONY: bench-peers
 bench-peers: build ## measure other engines with the same client on the same weights (an hour or two)
-	python3 bench/peers/run.py --out bench/results/peers.json
+	python3 bench/peers/run.py --out bench/results/peers.json && tools/make_benchmarks.py
 
 .PHONY: clean
 clean: ## remove what was built

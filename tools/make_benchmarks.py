@@ -14,13 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench/peers"))
 
 from chart import chart  # noqa: E402
-from figures import MEASURES, shown  # noqa: E402
+from figures import MEASURES, measured, name_of, shown  # noqa: E402
 
 RESULTS = ROOT / "bench/results"
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 # The rows of the short tables in the READMEs.
-SHORT = [0, 1, 3, 7, 9, 10]
-SHORT_ENGINES = ["qwick q4", "llama.cpp Q4_0", "OpenVINO int4", "ONNX Runtime int4", "transformers bf16"]
+SHORT = [0, 1, 2, 6, 7, 8, 9]
+SHORT_ENGINES = ["qwick q4", "llama.cpp Q4_0", "openvino int4", "onnxruntime int4", "transformers bf16"]
 
 
 def spread(figure: dict | None) -> str:
@@ -35,12 +35,12 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def machine_line(machine: dict) -> str:
-    return (f"{machine['processor']} ({machine['isa']}), {machine['threads']} threads, {machine['memory_gib']:.0f} GiB; it read "
+    return (f"{machine['processor']} ({machine['isa']}), {machine['threads']} threads; it read "
             f"{machine['read_gb_per_s']:.0f} GB/s and multiplied {machine['int8_gmac_per_s']:.0f} G int8/s when the run began")
 
 
 def peers_tables(results: dict) -> str:
-    engines = [engine for engine in results["engines"] if not engine["error"]]
+    engines = measured(results)
     best = {}
     rows = []
     for measure in MEASURES:
@@ -49,13 +49,38 @@ def peers_tables(results: dict) -> str:
         best[measure.title] = (max if measure.more_is_better else min)(medians)
         rows.append([f"{measure.title}, {measure.unit}"] + [
             f"**{spread(figure)}**" if figure and figure["median"] == best[measure.title] else spread(figure) for figure in figures])
-    text = table([""] + [engine["name"] for engine in engines], rows)
-    text += "\n" + table(["engine", "weights", "configuration", "versions"],
-                         [[engine["name"], engine["weights"], engine["configuration"], engine["versions"] or "this repository"]
-                          for engine in engines])
-    failed = [engine for engine in results["engines"] if engine["error"]]
-    text += "".join(f"\n{engine['name']} could not be measured: {engine['error']}\n" for engine in failed)
+    text = table([""] + [name_of(engine) for engine in engines], rows)
+    text += "\n" + table(["engine", "version", "command"],
+                         [[name_of(engine), engine["version"], f"`{short_command(engine['config'])}`"] for engine in engines])
+    failed = [engine for engine in results["engines"] if "failed" in engine]
+    text += "".join(f"\n{name_of(engine)} could not be measured: {engine['failed']}\n" for engine in failed)
     return text
+
+
+def short_command(command: str) -> str:
+    """Without the places where files happen to lie."""
+    return re.sub(r"\S*/(?=[^/\s]+)", "", command)
+
+
+def direct_table(results: dict) -> str:
+    """What engines give without HTTP: `qwick bench engine`, llama-bench and llama-batched-bench."""
+    engines = [engine for engine in results["engines"] if "engine" in engine]
+    rows: dict[str, list[str]] = {}
+
+    def put(what: str, column: int, figure: dict) -> None:
+        rows.setdefault(what, ["–"] * len(engines))[column] = spread(figure)
+
+    for column, engine in enumerate(engines):
+        own = engine["engine"]
+        for row in own["decode"]:
+            flash = ", flash attention" if row.get("flash_attention") else ""
+            put(f"one answer after {row['depth']} tokens{flash}, tok/s", column, row["tokens_per_s"])
+        for row in own["prompt"]:
+            put(f"reading a prompt of {row['tokens']}, tok/s", column, row["tokens_per_s"])
+        for row in own["batch"]:
+            put(f"{row['sequences']} answers at once, tok/s", column, row["tokens_per_s"])
+        put("reading a prompt of 13, ms", column, own["first_token"]["ms"])
+    return table([""] + [name_of(engine) for engine in engines], [[what, *cells] for what, cells in rows.items()])
 
 
 def guide_table(rows: list[dict]) -> str:
@@ -112,22 +137,30 @@ The guide's steps. "First text" is what a person waits for; without streaming it
 make bench-peers
 ```
 
-On {machine_line(peers["machine"])}. {peers["engines"][0]["rounds"]} rounds, in each of which every engine ran once. How each is configured, and
+On {machine_line(peers["machine"])}. {measured(peers)[0]["rounds"]} rounds, in each of which every engine ran once. How each is configured, and
 why, is in `bench/peers/engines.py`.
 
 {peers_tables(peers)}
+Without HTTP, qwick by `qwick bench engine` and llama.cpp by its own `llama-bench` and `llama-batched-bench`, on the
+same file, one after the other:
+
+{direct_table(peers)}
 ![The same as bars](peers.svg)
 """
 
 
 def short_table(peers: dict, zh: bool) -> str:
-    engines = [engine for name in SHORT_ENGINES for engine in peers["engines"] if engine["name"] == name and not engine["error"]]
+    engines = [engine for name in SHORT_ENGINES for engine in measured(peers) if name_of(engine) == name]
     rows = []
     for i in SHORT:
         measure = MEASURES[i]
         rows.append([f"{measure.title_zh if zh else measure.title}, {measure.unit}"]
                     + [shown(figure["median"]) if (figure := measure.of(engine)) else "–" for engine in engines])
-    return table([""] + [engine["name"] for engine in engines], rows)
+    machine = peers["machine"]
+    where = f"{machine['processor']} ({machine['isa']})"
+    line = (f"Qwen3-0.6B 的形状（随机权重），{where}，{machine['threads']} 个线程，所有引擎在同一次运行中：\n\n" if zh else
+            f"Qwen3-0.6B's shape with random weights on {where}, {machine['threads']} threads, all in one run:\n\n")
+    return line + table([""] + [name_of(engine) for engine in engines], rows)
 
 
 def with_table(readme: pathlib.Path, text: str) -> str:

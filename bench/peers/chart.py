@@ -8,7 +8,7 @@ import pathlib
 import sys
 from xml.sax.saxutils import escape
 
-from figures import MEASURES, shown
+from figures import MEASURES, measured, name_of, shown
 
 WIDTH, LABELS, VALUES = 560, 170, 90
 BAR, GAP, HEAD, COLUMNS = 13, 5, 34, 2
@@ -17,7 +17,7 @@ OURS, THEIRS = "#0072B2", "#999999"
 
 
 def panel(measure, engines: list[dict]) -> tuple[str, int]:
-    bars = [(engine["name"], figure) for engine in engines if (figure := measure.of(engine)) is not None]
+    bars = [(name_of(engine), figure) for engine in engines if (figure := measure.of(engine)) is not None]
     scale = (WIDTH - LABELS - VALUES) / max(figure["max"] for _, figure in bars)
     better = "more is better" if measure.more_is_better else "less is better"
     parts = [f'<text class="title" y="14">{escape(measure.title)} <tspan class="unit">{measure.unit}, {better}</tspan></text>']
@@ -34,7 +34,7 @@ def panel(measure, engines: list[dict]) -> tuple[str, int]:
 
 
 def chart(results: dict) -> str:
-    engines = [engine for engine in results["engines"] if not engine["error"]]
+    engines = measured(results)
     measures = [measure for measure in MEASURES if any(measure.of(engine) for engine in engines)]
     parts, y, height = [], 0, 0
     for i, measure in enumerate(measures):
