@@ -5,7 +5,7 @@ MODEL ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 FUZZ_SECONDS ?= 60
-BASE ?= origin/main
+BASE ?= HEAD~1
 NEW ?= HEAD
 BUILD := build/release
 VENV := .venv
@@ -86,7 +86,7 @@ instructions: build ## count the instructions of a fixed run against bench/instr
 	tools/count_instructions.py --build $(BUILD)
 
 .PHONY: bench-guard
-bench-guard: ## time commit NEW (HEAD) against commit BASE (origin/main), in turns
+bench-guard: ## time commit NEW (HEAD) against commit BASE (HEAD~1), in turns
 	@tools/install_deps.sh check
 	tools/bench_compare.py $(BASE) $(NEW)
 

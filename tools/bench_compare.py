@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is one commit slower than another? Builds both and times them in turns.
 
-    tools/bench_compare.py BASE NEW [--rounds 5] [--model MODEL] [--only decode,prompt,...]
+    tools/bench_compare.py BASE NEW [--rounds 5] [--model MODEL] [--only engine,mask,tokenizer]
 
 NEW may be "." for the working tree as it is. Exits with 1 where something is slower beyond the noise. Both builds
 stay in ~/.cache/qwick/bench-compare (--cache).
@@ -22,7 +22,10 @@ SMALLEST_BAND = 0.02  # where rounds happen to agree more than machines do
 
 
 def run(*command, cwd: pathlib.Path = ROOT, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([str(part) for part in command], cwd=cwd, check=True, capture_output=True, text=True, **options)
+    done = subprocess.run([str(part) for part in command], cwd=cwd, check=False, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command[:3]))} failed:\n{(done.stderr or done.stdout)[-2000:]}")
+    return done
 
 
 class Build:
@@ -76,11 +79,13 @@ MEASUREMENTS: dict[str, Callable[[Build, pathlib.Path], dict[str, float]]] = {
 def verdict(ratios: list[float]) -> tuple[float, float, str]:
     """NEW / BASE of each round: their median, the band of noise, and what that says.
 
-    The band is the distance from the median within which half of the rounds lie (their median absolute deviation),
-    times 1.5 to make it that of a normal distribution's standard deviation, times 2: one slow round does not move it.
+    The band is two standard errors of a median of normal numbers, 1.2533 deviations over the root of their count, with
+    1.4826 times the median absolute deviation for the deviation (both are textbook constants): one slow round does not
+    move it.
     """
     middle = statistics.median(ratios)
-    band = max(SMALLEST_BAND, 2 * 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios))
+    deviation = 1.4826 * statistics.median(abs(ratio - middle) for ratio in ratios)
+    band = max(SMALLEST_BAND, 2 * 1.2533 * deviation / len(ratios) ** 0.5)
     said = "slower" if middle > 1 + band else "faster" if middle < 1 - band else "no difference"
     return middle, band, said
 

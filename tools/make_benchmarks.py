@@ -57,14 +57,20 @@ def peers_tables(results: dict) -> str:
     return text
 
 
+def rounds_line(n: int) -> str:
+    return "One round, so there is no spread." if n == 1 else f"{n} rounds, in each of which every engine ran once."
+
+
 def short_command(command: str) -> str:
     """Without the places where files happen to lie."""
     return re.sub(r"\S*/(?=[^/\s]+)", "", command)
 
 
 def direct_table(results: dict) -> str:
-    """What engines give without HTTP: `qwick bench engine`, llama-bench and llama-batched-bench."""
+    """What engines give without HTTP: `qwick bench engine`, llama-bench and llama-batched-bench; "" of none."""
     engines = [engine for engine in results["engines"] if "engine" in engine]
+    if not engines:
+        return ""
     rows: dict[str, list[str]] = {}
 
     def put(what: str, column: int, figure: dict) -> None:
@@ -80,7 +86,9 @@ def direct_table(results: dict) -> str:
         for row in own["batch"]:
             put(f"{row['sequences']} answers at once, tok/s", column, row["tokens_per_s"])
         put("reading a prompt of 13, ms", column, own["first_token"]["ms"])
-    return table([""] + [name_of(engine) for engine in engines], [[what, *cells] for what, cells in rows.items()])
+    return ("Without HTTP, qwick by `qwick bench engine` and llama.cpp by its own `llama-bench` and `llama-batched-bench`, one after "
+            "the other:\n\n" + table([""] + [name_of(engine) for engine in engines],
+                                     [[what, *cells] for what, cells in rows.items()]) + "\n")
 
 
 def guide_table(rows: list[dict]) -> str:
@@ -137,15 +145,11 @@ The guide's steps. "First text" is what a person waits for; without streaming it
 make bench-peers
 ```
 
-On {machine_line(peers["machine"])}. {measured(peers)[0]["rounds"]} rounds, in each of which every engine ran once. How each is configured, and
+On {machine_line(peers["machine"])}. {rounds_line(measured(peers)[0]["rounds"])} How each is configured, and
 why, is in `bench/peers/engines.py`.
 
 {peers_tables(peers)}
-Without HTTP, qwick by `qwick bench engine` and llama.cpp by its own `llama-bench` and `llama-batched-bench`, on the
-same file, one after the other:
-
-{direct_table(peers)}
-![The same as bars](peers.svg)
+{direct_table(peers)}![The same as bars](peers.svg)
 """
 
 
