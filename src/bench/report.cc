@@ -137,14 +137,16 @@ std::string tiles(const Json& results) {
   }
   if (const Json& sweep = member(results, "sweep"); sweep.is_array()) {
     const Json* best = nullptr;
+    std::optional<ChartValue> best_rate;
     for (const Json& one : sweep) {
       const auto rate = figure(member(one, "tokens_per_s"));
-      if (rate && (best == nullptr || rate->median > figure(member(*best, "tokens_per_s"))->median))
-        best = &one;
+      if (!rate || (best_rate && rate->median <= best_rate->median)) continue;
+      best = &one;
+      best_rate = rate;
     }
     if (best != nullptr) {
       const Json& n = member(*best, "concurrency");
-      html += tile(figure(member(*best, "tokens_per_s")), "tok/s",
+      html += tile(best_rate, "tok/s",
                    n.is_number()
                        ? fmt::format("{} clients at once, {}", n.dump(), text_of(member(*best, "workload")))
                        : "at most in the sweep");

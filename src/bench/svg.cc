@@ -120,16 +120,18 @@ std::string line_chart(const Chart& chart) {
     const auto& values = chart.series[i].values;
     std::string path;
     for (size_t place = 0; place < values.size(); ++place) {
-      if (!values[place]) continue;
-      frame.add_whisker(frame.x(place), *values[place]);
-      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(place),
-                          frame.y(values[place]->median));
+      const std::optional<ChartValue>& value = values[place];
+      if (!value) continue;
+      frame.add_whisker(frame.x(place), *value);
+      path +=
+          fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(place), frame.y(value->median));
     }
     frame.add(fmt::format("<path class=\"line s{}\" d=\"{}\"/>\n", i, path));
     for (size_t place = 0; place < values.size(); ++place) {
-      if (!values[place]) continue;
+      const std::optional<ChartValue>& value = values[place];
+      if (!value) continue;
       frame.add(fmt::format("<circle class=\"dot s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", i,
-                            frame.x(place), frame.y(values[place]->median)));
+                            frame.x(place), frame.y(value->median)));
     }
   }
   return with_caption(chart, frame.end());
@@ -142,16 +144,17 @@ std::string bar_chart(const Chart& chart) {
   for (size_t i = 0; i < chart.series.size(); ++i) {
     const auto& values = chart.series[i].values;
     for (size_t place = 0; place < values.size(); ++place) {
-      if (!values[place]) continue;
+      const std::optional<ChartValue>& value = values[place];
+      if (!value) continue;
       const double middle = frame.x(place) + (static_cast<double>(i) - (n - 1) / 2) * (width + 2);
-      const double y = frame.y(values[place]->median);
+      const double y = frame.y(value->median);
       frame.add(fmt::format(
           "<rect class=\"bar s{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>", i,
           middle - width / 2, y, width, kBottom - y));
-      frame.add_whisker(middle, *values[place]);
+      frame.add_whisker(middle, *value);
       frame.add(fmt::format(
           "<text class=\"value\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.0f}</text>\n", middle,
-          frame.y(std::max(values[place]->median, values[place]->high)) - 5, values[place]->median));
+          frame.y(std::max(value->median, value->high)) - 5, value->median));
     }
   }
   return with_caption(chart, frame.end());
