@@ -106,6 +106,8 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(MEASUREMENTS), help="of engine, mask, tokenizer")
     parser.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/qwick/bench-compare")
     arguments = parser.parse_args()
+    if arguments.rounds < 4:
+        parser.error("--rounds: fewer than 4 tell nothing of the noise")
     wanted = arguments.only.split(",")
     if not set(wanted) <= set(MEASUREMENTS):
         parser.error(f"--only: there are {', '.join(MEASUREMENTS)}")
