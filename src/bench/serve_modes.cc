@@ -40,6 +40,11 @@ constexpr std::array<AblationStep, 5> kAblation{{
     {"+ streaming and warm-up", true, 4, true, true, {{85, 135, 80}}},
 }};
 
+// The i-th variant of a prompt: what a server has cached of another ends before it begins.
+std::string with_number(std::string_view text, uint64_t seed, uint32_t i) {
+  return fmt::format("{}，{}", mix_bits(mix_bits(seed) + i) % 9000 + 1000, text);
+}
+
 double first_text(const StreamReply& reply) {
   return reply.chunk_times.empty() ? reply.seconds : reply.chunk_times.front();
 }
@@ -131,10 +136,8 @@ Json ServeModes::guide() {
   for (uint32_t round = 0; round < options_.rounds; ++round) {
     for (const bool is_new : {false, true}) {
       std::vector<Session> sessions(kGuideRequests, greeting);
-      for (uint32_t i = 0; is_new && i < kGuideRequests; ++i) {
-        const uint64_t number = mix_bits(mix_bits(options_.seed + round) + i) % 9000 + 1000;
-        sessions[i].turns[0].text = fmt::format("{}，{}", number, kGreeting);
-      }
+      for (uint32_t i = 0; is_new && i < kGuideRequests; ++i)
+        sessions[i].turns[0].text = with_number(kGreeting, options_.seed + round, i);
       const Summary summary(run_load(client_, sessions, load));
       if (summary.n() == 0) fail(ErrorCode::kIo, "{}: {}", client_.url(), summary.error);
       cases[is_new] = {{"case", is_new ? "each prompt new" : "as is"},
@@ -267,7 +270,7 @@ Json ServeModes::run_ablation_step(size_t index, uint64_t seed) {
   std::vector<Session> sessions;
   for (uint32_t i = 0; i < kGuideRequests; ++i) {
     std::string text = batch_prompts()[i % batch_prompts().size()];
-    if (!step.use_cache) text = fmt::format("{}，{}", mix_bits(mix_bits(seed) + i) % 9000 + 1000, text);
+    if (!step.use_cache) text = with_number(text, seed, i);
     sessions.push_back({true, "", {{std::move(text), options_.answer_tokens}}});
   }
   const LoadOptions load{.model = options_.model,

@@ -108,9 +108,11 @@ void Scheduler::plan(StepBatch& batch) {
     for (size_t i = 0; i < running_.size() && budget > 0; ++i) {
       Sequence& sequence = *running_[i];
       if (is_in_step(sequence)) continue;
-      if (!of_answers) reuse_prefix(sequence);
-      if (is_being_read(sequence)) continue;
-      if (!of_answers) reuse_beginning(sequence, batch);
+      if (!of_answers) {
+        reuse_prefix(sequence);
+        if (is_being_read(sequence)) continue;
+        reuse_beginning(sequence, batch);
+      }
       if ((sequence.n_left() == 1) != of_answers) continue;
       uint32_t n_wanted = std::min(budget, sequence.n_left());
       const uint32_t cost = is_beside ? depth_cost(sequence.n_cached) : kCostAtStart;

@@ -72,9 +72,8 @@ void KvBlocks::write(uint32_t layer, uint32_t kv_head, int32_t block, uint32_t s
 }
 
 void KvBlocks::copy(BlockCopy copy) noexcept {
-  const size_t n_bytes = size_t{n_layers_} * n_kv_heads_ * head_bytes_;
   std::memmove(bytes_.data() + head_offset(0, 0, copy.to), bytes_.data() + head_offset(0, 0, copy.from),
-               n_bytes);
+               block_bytes(n_layers_, n_kv_heads_, head_dim_, has_wide_keys_));
 }
 
 }  // namespace qwick
