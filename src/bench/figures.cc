@@ -1,20 +1,15 @@
 #include "bench/figures.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/check.h"
+#include "base/nearest_rank.h"
 
 namespace qwick {
 
 double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto n = static_cast<double>(values.size());
-  const auto rank = static_cast<size_t>(std::clamp(std::ceil(share * n), 1.0, n));
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
+  return values.empty() ? 0 : nearest_rank(values, share);
 }
 
 double mean(const std::vector<double>& values) {

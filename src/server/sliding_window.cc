@@ -1,19 +1,15 @@
 #include "server/sliding_window.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "base/nearest_rank.h"
 
 namespace qwick {
 namespace {
 
-// The smallest value that at least this share of all does not exceed.
 double percentile(std::vector<double>& values, double share) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto rank = static_cast<std::ptrdiff_t>(std::ceil(share * static_cast<double>(values.size()))) - 1;
-  const auto at = values.begin() + std::max<std::ptrdiff_t>(rank, 0);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : nearest_rank(values, share);
 }
 
 }  // namespace
