@@ -10,16 +10,6 @@
 namespace qwick {
 namespace {
 
-// For messages: a token may be long, or no text at all.
-std::string shown(std::string_view token) {
-  std::string out;
-  append_lossy(token.substr(0, 60), false, out);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  return '"' + out + (token.size() > 60 ? "...\"" : "\"");
-}
-
 void check_token(int32_t id, std::string_view token, std::string_view where) {
   if (id < 0 || id > kMaxTokenId) {
     invalid_file("{}: token {} has id {}; ids go from 0 to {}", where, shown(token), id, kMaxTokenId);
@@ -31,6 +21,20 @@ void check_token(int32_t id, std::string_view token, std::string_view where) {
 }
 
 }  // namespace
+
+std::string one_line(std::string_view text) {
+  std::string out;
+  append_lossy(text.substr(0, 60), false, out);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  if (text.size() > 60) out += "...";
+  return out;
+}
+
+std::string shown(std::string_view token) {
+  return '"' + one_line(token) + '"';
+}
 
 void add_model_token(Vocabulary& vocabulary, int32_t id, std::string_view token, std::string_view where) {
   check_token(id, token, where);

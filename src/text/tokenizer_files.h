@@ -36,6 +36,9 @@ TokenizerFiles read_tokenizer_gguf(const GgufFile& file);
 // A merge rule's two parts, written in the byte alphabet, as ids. where: for messages.
 Bpe::Merge resolve_merge(const Vocabulary& vocabulary, std::string_view left, std::string_view right,
                          std::string_view where);
+// What a file calls something, for messages: it may be long, of several lines, or no text at all.
+std::string one_line(std::string_view text);
+std::string shown(std::string_view token);  // one_line() in quotes
 // Adds a token of the model itself, written in the byte alphabet.
 void add_model_token(Vocabulary& vocabulary, int32_t id, std::string_view token, std::string_view where);
 // Adds to `added`, and to the vocabulary where it is not there yet under its id. out.nfc is set by then.

@@ -40,8 +40,8 @@ const Kind& find_kind(const GgufFile& file) {
     if (kind.name == name) return kind;
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
-  fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.pre \"{}\" is not supported; these are: {}", file.name(),
-       name, names);
+  fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.pre {} is not supported; these are: {}", file.name(),
+       shown(name), names);
 }
 
 void read_tokens(const GgufFile& file, TokenizerFiles& out) {

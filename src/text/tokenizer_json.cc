@@ -116,8 +116,8 @@ void add_unique(TokenizerFiles& out, AddedToken token, std::string_view where) {
   };
   if (const auto found = std::find_if(out.added.begin(), out.added.end(), same); found != out.added.end()) {
     if (found->id == token.id && found->content == token.content) return;
-    invalid_file("{}: id {} and \"{}\" contradict the added token \"{}\" of id {}", where, token.id,
-                 token.content, found->content, found->id);
+    invalid_file("{}: id {} and {} contradict the added token {} of id {}", where, token.id,
+                 shown(token.content), shown(found->content), found->id);
   }
   add_added_token(out, std::move(token), where);
 }
@@ -137,7 +137,7 @@ class JsonReader {
       if (key == "model") {
         find_model_parts(cursor);
       } else {
-        rest[key] = parse_json(cursor.skip(), where(key));
+        rest[key] = parse_json(cursor.skip(), where(one_line(key)));
       }
     }
     cursor.expect_end();
@@ -169,7 +169,7 @@ class JsonReader {
       } else if (key == "merges") {
         merges_ = value;
       } else {
-        model_[key] = parse_json(value, where("model." + key));
+        model_[key] = parse_json(value, where("model." + one_line(key)));
       }
     }
   }
@@ -278,7 +278,7 @@ std::optional<int32_t> named_token(const TokenizerFiles& tokens, const Part& par
                                   [&](const AddedToken& token) { return token.content == content; });
   if (added != tokens.added.end()) return added->id;
   const std::optional<int32_t> id = tokens.vocabulary.find(content);
-  if (!id) invalid_file("{}: \"{}\" is not in the vocabulary", part.where, content);
+  if (!id) invalid_file("{}: {} is not in the vocabulary", part.where, shown(content));
   return id;
 }
 
@@ -289,7 +289,7 @@ void read_config(const Json& config, const std::string& source, TokenizerFiles& 
   if (!decoder.is_null()) {
     if (!decoder.value.is_object()) invalid_file("{}: not an object", decoder.where);
     for (const auto& [key, value] : decoder.value.items()) {
-      const Part token = {value, decoder.where + "." + key};
+      const Part token = {value, decoder.where + "." + one_line(key)};
       const bool number =
           !key.empty() && key.size() < 10 && key.find_first_not_of("0123456789") == std::string::npos;
       if (!number) invalid_file("{}: the key is not a token id", token.where);

@@ -194,12 +194,21 @@ TEST(TokenizerErrors, NameThePart) {
   expect_error(added({{"id", 280}, {"content", "hello"}}), kInvalid,
                "has id 280, but id 259 in the vocabulary");
   expect_error(added({{"id", 280}, {"content", std::string(2000, 'x')}}), kUnsupported, "is longer than");
+  // What a file names may have lines of its own; the message has one.
+  expect_error(
+      Json{{"added_tokens", {{{"id", 280}, {"content", "<x\ny>"}}, {{"id", 280}, {"content", "<z>"}}}}},
+      kInvalid, "id 280 and \"<z>\" contradict the added token \"<x y>\" of id 280");
+  expect_error(R"({"model": {}, "a\nb": tru})", kInvalid, "tokenizer.json: a b: not valid JSON");
+  expect_error(R"({"model": {"a\nb": tru}})", kInvalid, "tokenizer.json: model.a b: not valid JSON");
 }
 
 TEST(TokenizerErrors, OfTheConfig) {
   const std::string tokenizer = small_tokenizer().dump();
   constexpr auto kInvalid = ErrorCode::kInvalidFile;
   expect_error(tokenizer, kInvalid, "tokenizer_config.json: eos_token: \"<x>\"", R"({"eos_token": "<x>"})");
+  expect_error(tokenizer, kInvalid, "eos_token: \"a b\" is not in", R"({"eos_token": "a\nb"})");
+  expect_error(tokenizer, kInvalid, "added_tokens_decoder.a b: the key",
+               R"({"added_tokens_decoder": {"a\nb": {}}})");
   expect_error(tokenizer, kInvalid, "tokenizer_config.json: not an object", "[]");
   expect_error(tokenizer, kInvalid, "tokenizer_config.json: not valid JSON", "{");
   expect_error(tokenizer, kInvalid, "added_tokens_decoder.x: the key",
