@@ -31,8 +31,8 @@ const Kind& find_kind(const GgufFile& file) {
   const std::string_view model = file.get_string("tokenizer.ggml.model");
   if (model != "gpt2") {
     fail(ErrorCode::kUnsupported,
-         "{}: tokenizer.ggml.model \"{}\" is not supported; byte-level BPE (\"gpt2\") is", file.name(),
-         model);
+         "{}: tokenizer.ggml.model {} is not supported; byte-level BPE (\"gpt2\") is", file.name(),
+         shown(model));
   }
   const std::string_view name = file.get_string("tokenizer.ggml.pre");
   std::string names;

@@ -195,11 +195,12 @@ TEST(TokenizerErrors, NameThePart) {
                "has id 280, but id 259 in the vocabulary");
   expect_error(added({{"id", 280}, {"content", std::string(2000, 'x')}}), kUnsupported, "is longer than");
   // What a file names may have lines of its own; the message has one.
-  expect_error(
-      Json{{"added_tokens", {{{"id", 280}, {"content", "<x\ny>"}}, {{"id", 280}, {"content", "<z>"}}}}},
-      kInvalid, "id 280 and \"<z>\" contradict the added token \"<x y>\" of id 280");
-  expect_error(R"({"model": {}, "a\nb": tru})", kInvalid, "tokenizer.json: a b: not valid JSON");
-  expect_error(R"({"model": {"a\nb": tru}})", kInvalid, "tokenizer.json: model.a b: not valid JSON");
+  const Json two = Json::array({{{"id", 280}, {"content", "<x\ny>"}}, {{"id", 280}, {"content", "<z>"}}});
+  expect_error(Json{{"added_tokens", two}}, kInvalid,
+               "id 280 and \"<z>\" contradict the added token \"<x y>\" of id 280");
+  expect_error(std::string(R"({"model": {}, "a\nb": tru})"), kInvalid, "tokenizer.json: a b: not valid JSON");
+  expect_error(std::string(R"({"model": {"a\nb": tru}})"), kInvalid,
+               "tokenizer.json: model.a b: not valid JSON");
 }
 
 TEST(TokenizerErrors, OfTheConfig) {
