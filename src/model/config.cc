@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "model/config_check.h"
 
 namespace qwick {
@@ -69,10 +70,7 @@ std::string clean_model_name(std::string_view name) {
   // Invalid UTF-8 turns into U+FFFD on the way through JSON.
   constexpr size_t kLongest = 256;
   const std::string json = Json(std::string(name)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  auto text = Json::parse(json).get<std::string>();
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
+  const std::string text = printable(Json::parse(json).get<std::string>());
   return text.size() <= kLongest ? text : std::string();
 }
 

@@ -7,6 +7,7 @@
 #include "api/openapi.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "server/metrics_text.h"
 #include "version.h"
 
@@ -19,13 +20,9 @@ constexpr size_t kMaxLoggedPath = 100;            // bytes
 constexpr size_t kMaxLoggedBody = 64 << 10;       // bytes
 constexpr std::string_view kOtherPath = "other";  // all that are none of ours, in metrics
 
-// A client's text for one line of the log: nothing in it that a terminal would obey.
-std::string printable(std::string_view text, size_t max_bytes) {
-  std::string shown(text.substr(0, max_bytes));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return shown;
+// The beginning of a client's text, for one line of the log.
+std::string logged(std::string_view text, size_t max_bytes) {
+  return printable(std::string(text.substr(0, max_bytes)));
 }
 
 }  // namespace
@@ -132,7 +129,7 @@ void Operations::on_outcome(const HttpOutcome& outcome) {
       outcome.exchange == nullptr ? std::string_view() : routes_.known_path(outcome.exchange->request().path);
   const bool was_read = outcome.status != 400 && outcome.status != 401;
   if (options_.log_prompts && was_read && !path.empty() && !outcome.exchange->request().body.empty())
-    log::info("{}: {}", path, printable(outcome.exchange->request().body, kMaxLoggedBody));
+    log::info("{}: {}", path, logged(outcome.exchange->request().body, kMaxLoggedBody));
   metrics_.on_outcome(outcome, path.empty() ? kOtherPath : path);
 }
 
@@ -144,9 +141,9 @@ void Operations::log_access(const HttpOutcome& outcome) const {
   const HttpRequest& request = outcome.exchange->request();
   const std::chrono::duration<double, std::milli> took = steady_clock::now() - request.received;
   const TokenCounts tokens = metrics_.tokens_of(outcome.exchange);
-  log::info("{} {} {}{} {:.1f} ms, {} + {} tokens", printable(request.method, 20),
-            printable(request.path, kMaxLoggedPath), outcome.status, outcome.is_cut ? " cut" : "",
-            took.count(), tokens.n_prompt, tokens.n_generated);
+  log::info("{} {} {}{} {:.1f} ms, {} + {} tokens", logged(request.method, 20),
+            logged(request.path, kMaxLoggedPath), outcome.status, outcome.is_cut ? " cut" : "", took.count(),
+            tokens.n_prompt, tokens.n_generated);
 }
 
 HttpResponse Operations::health() const {

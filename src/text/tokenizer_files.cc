@@ -2,8 +2,10 @@
 #include "text/tokenizer_files.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "text/byte_alphabet.h"
 #include "text/unicode.h"
 
@@ -25,11 +27,8 @@ void check_token(int32_t id, std::string_view token, std::string_view where) {
 std::string one_line(std::string_view text) {
   std::string out;
   append_lossy(text.substr(0, 60), false, out);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
   if (text.size() > 60) out += "...";
-  return out;
+  return printable(std::move(out));
 }
 
 std::string shown(std::string_view token) {

@@ -36,7 +36,8 @@ TokenizerFiles read_tokenizer_gguf(const GgufFile& file);
 // A merge rule's two parts, written in the byte alphabet, as ids. where: for messages.
 Bpe::Merge resolve_merge(const Vocabulary& vocabulary, std::string_view left, std::string_view right,
                          std::string_view where);
-// What a file calls something, for messages: it may be long, of several lines, or no text at all.
+// What a file calls something, for messages, readable in any script: it may be long, of several lines,
+// or no text at all. format/message.h is for names that should be ASCII.
 std::string one_line(std::string_view text);
 std::string shown(std::string_view token);  // one_line() in quotes
 // Adds a token of the model itself, written in the byte alphabet.

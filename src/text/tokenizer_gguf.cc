@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "format/message.h"
 #include "text/tokenizer_files.h"
 
 namespace qwick {
@@ -32,7 +33,7 @@ const Kind& find_kind(const GgufFile& file) {
   if (model != "gpt2") {
     fail(ErrorCode::kUnsupported,
          "{}: tokenizer.ggml.model {} is not supported; byte-level BPE (\"gpt2\") is", file.name(),
-         shown(model));
+         in_quotes(model));
   }
   const std::string_view name = file.get_string("tokenizer.ggml.pre");
   std::string names;
@@ -41,7 +42,7 @@ const Kind& find_kind(const GgufFile& file) {
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
   fail(ErrorCode::kUnsupported, "{}: tokenizer.ggml.pre {} is not supported; these are: {}", file.name(),
-       shown(name), names);
+       in_quotes(name), names);
 }
 
 void read_tokens(const GgufFile& file, TokenizerFiles& out) {

@@ -137,7 +137,7 @@ class JsonReader {
       if (key == "model") {
         find_model_parts(cursor);
       } else {
-        rest[key] = parse_json(cursor.skip(), where(one_line(key)));
+        rest[key] = parse_json(cursor.skip(), where(key));
       }
     }
     cursor.expect_end();
@@ -151,7 +151,7 @@ class JsonReader {
   }
 
  private:
-  std::string where(std::string_view key) const { return fmt::format("{}: {}", source_, key); }
+  std::string where(std::string_view key) const { return fmt::format("{}: {}", source_, one_line(key)); }
   Part part(const Json& object, const char* key) const { return {Part{object, ""}[key].value, where(key)}; }
 
   // The model's small values; where vocab and merges are.
@@ -169,7 +169,7 @@ class JsonReader {
       } else if (key == "merges") {
         merges_ = value;
       } else {
-        model_[key] = parse_json(value, where("model." + one_line(key)));
+        model_[key] = parse_json(value, where("model." + key));
       }
     }
   }
